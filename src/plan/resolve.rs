@@ -1,0 +1,1 @@
+//! From what people wrote to the plan.

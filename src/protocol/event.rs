@@ -1,0 +1,195 @@
+//! Events: what happened. They come from agents and from the coordinator, and the journal keeps them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::{DatasetManifest, HostFacts};
+use super::sample::{HostSample, ServerSample};
+
+/// One thing that happened on a host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// First line of an agent.
+    Hello {
+        /// Protocol version it speaks.
+        protocol: u32,
+        /// Its drivestone version.
+        version: String,
+    },
+    /// Answer to a ping. Never stored.
+    Pong {
+        /// The coordinator's clock, sent back.
+        sent_ns: i64,
+        /// The agent's clock.
+        agent_ns: i64,
+    },
+    /// What a probe found.
+    Probed(Box<HostFacts>),
+    /// The server answers.
+    ServerReady(ServerReady),
+    /// The server stopped because it was told to.
+    ServerStopped,
+    /// The server stopped by itself, or could not start.
+    ServerFailed {
+        /// What happened, with the likely cause.
+        reason: String,
+        /// End of its log.
+        log_tail: String,
+    },
+    /// The whole text of the server's log (its last megabyte), once it has stopped.
+    ServerLog {
+        /// The text.
+        text: String,
+    },
+    /// How far loading has come.
+    PrepareProgress {
+        /// What is being done: `rows` or `index`.
+        step: PrepareStep,
+        /// Units done: rows, or tables whose index is built.
+        done: u64,
+        /// Units in all.
+        total: u64,
+    },
+    /// The dataset is complete.
+    Prepared {
+        /// Its manifest.
+        manifest: DatasetManifest,
+        /// It was there already.
+        reused: bool,
+    },
+    /// The dataset could not be completed.
+    PrepareFailed {
+        /// What happened, with table, row and space where it matters.
+        reason: String,
+    },
+    /// Load threads are connected and their statements prepared.
+    LoadReady {
+        /// Seed of each thread's stream.
+        streams: Vec<u64>,
+    },
+    /// What the load threads completed in one second.
+    LoadSecond(LoadSecond),
+    /// Load threads have ended.
+    LoadEnded(LoadEnded),
+    /// Load threads could not be connected, or lost the server.
+    LoadFailed {
+        /// What happened.
+        reason: String,
+    },
+    /// Kernel counters.
+    Host(HostSample),
+    /// Server counters.
+    Server(ServerSample),
+    /// Something worth keeping that stops nothing.
+    Warning {
+        /// What it is.
+        text: String,
+    },
+    /// An activity could not be carried out.
+    ActivityFailed {
+        /// Which one and why.
+        reason: String,
+    },
+}
+
+/// Steps of loading a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrepareStep {
+    /// Rows are inserted.
+    Rows,
+    /// Secondary indexes are built.
+    Index,
+    /// Dirty pages are written, so that the load's writes stay out of the measurement.
+    Flush,
+}
+
+/// A server that answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerReady {
+    /// `SELECT VERSION()`.
+    pub version: String,
+    /// Process id.
+    pub pid: i32,
+    /// All of its variables.
+    pub variables: BTreeMap<String, String>,
+    /// Its configuration file.
+    pub configuration: String,
+    /// The data directory.
+    pub data_dir: String,
+    /// Socket path, or `127.0.0.1:port`.
+    pub address: String,
+    /// A data directory was initialised for it just now.
+    pub initialized: bool,
+}
+
+/// What the load threads of one instance completed in one second, by completion time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadSecond {
+    /// Second relative to T0; negative in warm-up.
+    pub second: i64,
+    /// Its length: 10⁹ but for a last second that was cut short.
+    pub length_ns: u64,
+    /// Threads running at its end.
+    pub threads: u32,
+    /// Latency of the transactions that completed.
+    pub latency: LatencyRecord,
+    /// Statements that read.
+    pub reads: u64,
+    /// Statements that wrote at least one row.
+    pub writes: u64,
+    /// BEGIN, COMMIT, and writes that found no row.
+    pub other: u64,
+    /// SQL errors by code that restarted a transaction.
+    pub errors: BTreeMap<u16, u64>,
+}
+
+/// A latency distribution in nanoseconds, with the exact figures that a histogram rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatencyRecord {
+    /// Transactions.
+    pub count: u64,
+    /// Exact sum.
+    pub sum_ns: u64,
+    /// Exact minimum; 0 when there are none.
+    pub min_ns: u64,
+    /// Exact maximum; 0 when there are none.
+    pub max_ns: u64,
+    /// HDR histogram, V2-deflate, base64; 3 digits, up to an hour. Empty when there are none.
+    pub hdr: String,
+}
+
+/// How the load ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadEnded {
+    /// Why it ended.
+    pub cause: LoadEndCause,
+    /// Length of the measured interval, ns.
+    pub measured_ns: u64,
+    /// Age of each transaction in flight when the interval ended, ns.
+    pub in_flight_ns: Vec<u64>,
+    /// Commits of the load threads from first to last statement, warm-up and drain included.
+    pub commits: u64,
+    /// The server's `Com_commit` before the first statement and after the last.
+    pub com_commit: Option<(i64, i64)>,
+    /// Transactions filed one slot late because their thread was held up.
+    pub filed_late: u64,
+    /// Latencies above an hour, recorded as an hour.
+    pub saturated: u64,
+}
+
+/// Why a load ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadEndCause {
+    /// Its time was over.
+    Time,
+    /// Its events were done.
+    Events,
+    /// It was told to stop.
+    Stopped,
+    /// A thread met an error that does not pass.
+    Failed,
+}

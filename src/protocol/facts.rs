@@ -1,0 +1,178 @@
+//! What an agent finds on its host before anything is created.
+
+use serde::{Deserialize, Serialize};
+
+use super::job::Dataset;
+
+/// Facts about one host, for preflight and for the environment record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Host name.
+    pub hostname: String,
+    /// `uname -sr`.
+    pub kernel: String,
+    /// Machine architecture.
+    pub architecture: String,
+    /// PRETTY_NAME of os-release.
+    pub os: Option<String>,
+    /// Processor model.
+    pub cpu_model: Option<String>,
+    /// Processors online.
+    pub cpus: u32,
+    /// Total memory, bytes.
+    pub memory_bytes: u64,
+    /// Memory that can be used without swapping, bytes.
+    pub memory_available_bytes: u64,
+    /// The agent runs as this user id.
+    pub uid: u32,
+    /// The directory on the device under test.
+    pub target: TargetFacts,
+    /// The server that would be started, or why there is none.
+    pub server: ServerFacts,
+    /// What stands in the place of the planned dataset.
+    pub dataset: DatasetState,
+}
+
+/// The directory on the device under test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    /// Absolute path, links resolved as far as it exists.
+    pub path: String,
+    /// It exists and is a directory.
+    pub state: TargetState,
+    /// The mount it stands on, or would stand on.
+    pub mount: Option<MountFacts>,
+    /// Space that the server's account may still use, bytes.
+    pub free_bytes: u64,
+    /// Size of the filesystem, bytes.
+    pub total_bytes: u64,
+    /// A folder above the data directory that the server's account cannot pass.
+    pub blocked_at: Option<String>,
+}
+
+/// Whether a directory can hold a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// A directory in which a file could be made.
+    Writable,
+    /// A directory on a filesystem mounted read-only.
+    ReadOnly,
+    /// A directory in which this user may not create files.
+    NotPermitted,
+    /// Nothing is there.
+    Missing,
+    /// Something else is there.
+    NotADirectory,
+}
+
+/// A line of `/proc/self/mountinfo` and the device behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MountFacts {
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Filesystem type, such as `ext4`.
+    pub filesystem: String,
+    /// What is mounted, such as `/dev/sda1`.
+    pub source: String,
+    /// Mount and superblock options.
+    pub options: String,
+    /// The block device, when the filesystem stands on one.
+    pub device: Option<DeviceFacts>,
+}
+
+/// A block device as /sys describes it. A field that /sys does not tell is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Name in `/proc/diskstats`.
+    pub name: String,
+    /// `major:minor`.
+    pub number: String,
+    /// Size in bytes.
+    pub size_bytes: Option<u64>,
+    /// Model, of the disk a partition is on.
+    pub model: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Spinning disk.
+    pub rotational: Option<bool>,
+    /// Active I/O scheduler.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Devices directly below (partition → disk, dm and md → members), by name.
+    pub below: Vec<String>,
+}
+
+/// A database server program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerFacts {
+    /// It was found and answered `--version`.
+    Found {
+        /// Path of the server program.
+        program: String,
+        /// Path of the program that initialises a data directory.
+        initializer: String,
+        /// Version, such as `10.11.14-MariaDB`.
+        version: String,
+        /// Account that the server will run under, when the agent is root.
+        account: Option<String>,
+    },
+    /// It was not found or cannot be used.
+    Missing {
+        /// What was looked for and what went wrong.
+        reason: String,
+    },
+}
+
+/// What stands where the planned dataset belongs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatasetState {
+    /// Nothing: it will be loaded.
+    Absent,
+    /// A finished dataset that matches the plan: it will be reused.
+    Ready(DatasetManifest),
+    /// A load that never finished, made by drivestone: it will be removed and loaded again.
+    HalfLoaded,
+    /// Another drivestone holds it.
+    InUse,
+    /// Something that drivestone did not make, or cannot read: it will not be touched.
+    Foreign {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Written beside a dataset once it is complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatasetManifest {
+    /// Format of this file.
+    pub format: u32,
+    /// What it holds.
+    pub dataset: Dataset,
+    /// Server version that made it, `major.minor` and flavour.
+    pub server_series: String,
+    /// How it came to be: the creation path matters for size and speed.
+    pub creation: String,
+    /// When it was finished, UTC.
+    pub finished: String,
+    /// Rows and bytes right after the load.
+    pub measured: DatasetSize,
+    /// Runs that have changed it since.
+    pub runs_since: u32,
+}
+
+/// Size of a dataset as measured on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetSize {
+    /// Rows in all tables.
+    pub rows: u64,
+    /// Bytes of the tables' files.
+    pub file_bytes: u64,
+    /// Bytes that `information_schema` gives for the rows.
+    pub data_bytes: u64,
+    /// Bytes that `information_schema` gives for secondary indexes.
+    pub index_bytes: u64,
+}

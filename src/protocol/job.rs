@@ -1,0 +1,141 @@
+//! Jobs: what a coordinator tells an agent to do.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::workload::KeyDistribution;
+use crate::workload::oltp::OltpReadWrite;
+
+/// One line on an agent's stdin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// Sent each second. The answer gives the clock offset; silence means that the coordinator is gone.
+    Ping {
+        /// The coordinator's monotonic clock.
+        sent_ns: i64,
+    },
+    /// Look at the host; create nothing.
+    Probe(ProbeJob),
+    /// Initialise a data directory if needed and start a server on it.
+    Serve(ServeJob),
+    /// Bring the dataset into being, or find that it is there.
+    Prepare(PrepareJob),
+    /// Connect the load threads and prepare their statements, then wait for `Start`.
+    Load(LoadJob),
+    /// Begin at a common moment: load threads run, samplers sample.
+    Start(StartJob),
+    /// End load, preparation and sampling now, keeping what was measured.
+    StopLoad,
+    /// Stop the server cleanly.
+    StopServer,
+    /// Stop everything and leave.
+    Quit,
+}
+
+/// What to look at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeJob {
+    /// Directory on the device under test.
+    pub target: String,
+    /// The dataset that the plan wants.
+    pub dataset: Dataset,
+    /// Which server program, when the profile names one.
+    pub server_program: Option<String>,
+    /// Which account, when the profile names one.
+    pub account: Option<String>,
+}
+
+/// A dataset by its contents: equal values make equal tables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dataset {
+    /// Number of tables.
+    pub tables: u32,
+    /// Rows loaded into each.
+    pub rows: u64,
+    /// Distribution of column `k`.
+    pub keys: KeyDistribution,
+    /// Seed of the row contents.
+    pub seed: u64,
+    /// InnoDB page size, bytes.
+    pub page_bytes: u32,
+    /// Character set of the tables.
+    pub character_set: String,
+}
+
+impl Dataset {
+    /// The folder's name: readable, and different for different contents.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        let contents = format!(
+            "{} {} {:?} {} {} {}",
+            self.tables, self.rows, self.keys, self.seed, self.page_bytes, self.character_set
+        );
+        format!("sbtest-{}x{}-{:08x}", self.tables, self.rows, crc32fast::hash(contents.as_bytes()))
+    }
+}
+
+/// How clients reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// A Unix socket in the dataset's folder.
+    Socket,
+    /// TCP on 127.0.0.1, on a free port.
+    Tcp,
+}
+
+/// How to start a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServeJob {
+    /// Directory on the device under test; the server gets a folder of its own in it.
+    pub target: String,
+    /// Make `target` if it is missing.
+    pub create_target: bool,
+    /// The dataset whose folder it serves.
+    pub dataset: Dataset,
+    /// Which server program, when the profile names one.
+    pub server_program: Option<String>,
+    /// Which account, when the profile names one.
+    pub account: Option<String>,
+    /// How clients reach it.
+    pub transport: Transport,
+    /// Options of its configuration file, complete.
+    pub options: BTreeMap<String, String>,
+}
+
+/// How to load a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrepareJob {
+    /// What to load.
+    pub dataset: Dataset,
+    /// Parallel connections.
+    pub threads: u32,
+}
+
+/// What load threads do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadJob {
+    /// The transaction.
+    pub workload: OltpReadWrite,
+    /// Connections, one thread each.
+    pub threads: u32,
+    /// Seed of the run; each thread's stream is derived from it.
+    pub seed: u64,
+    /// Number of this instance among all, from 0: keeps seeds distinct.
+    pub instance: u32,
+}
+
+/// When the parts of a run begin and end, in the agent's own monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartJob {
+    /// Load begins (warm-up).
+    pub begin_ns: i64,
+    /// Second 0: the measured interval begins. Warm-up seconds are negative.
+    pub t0_ns: i64,
+    /// The measured interval ends here, if it is bounded by time.
+    pub end_ns: Option<i64>,
+    /// The measured interval ends after so many transactions, if it is bounded by events.
+    pub events: Option<u64>,
+}

@@ -1,0 +1,4 @@
+//! Pure arithmetic on what was measured: distributions, device rates, windows.
+
+pub mod device;
+pub mod latency;

@@ -1,0 +1,258 @@
+//! Latency distributions: recording, storing, merging, percentiles.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+
+use crate::protocol::event::LatencyRecord;
+
+/// The longest latency that is told apart, ns: an hour.
+pub const LONGEST_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits: 0.1 % of the value.
+const DIGITS: u8 = 3;
+
+/// A stored distribution that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("latency histogram unreadable: {0}")]
+pub struct HistogramError(String);
+
+/// Latencies in nanoseconds: an HDR histogram plus exact count, sum, minimum and maximum.
+#[derive(Debug, Clone)]
+pub struct LatencyHistogram {
+    buckets: Histogram<u64>,
+    count: u64,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    saturated: u64,
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LatencyHistogram {
+    /// An empty distribution.
+    ///
+    /// # Panics
+    /// Never: the bounds are constants that the histogram accepts, as a test shows.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "constant bounds")]
+    pub fn new() -> Self {
+        let buckets = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("valid constant bounds");
+        Self { buckets, count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, saturated: 0 }
+    }
+
+    /// Files one latency. Above an hour it counts as an hour, and as saturated.
+    pub fn record(&mut self, latency_ns: u64) {
+        self.record_n(latency_ns, 1);
+    }
+
+    /// Files the same latency `n` times.
+    pub fn record_n(&mut self, latency_ns: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        self.saturated += if latency_ns > LONGEST_NS { n } else { 0 };
+        self.buckets.saturating_record_n(latency_ns.min(LONGEST_NS), n);
+        self.count += n;
+        self.sum_ns = self.sum_ns.saturating_add(latency_ns.saturating_mul(n));
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Adds another distribution to this one.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        // Both have the same bounds, so nothing can fall outside.
+        if self.buckets.add(&other.buckets).is_ok() {
+            self.count += other.count;
+            self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+            self.min_ns = self.min_ns.min(other.min_ns);
+            self.max_ns = self.max_ns.max(other.max_ns);
+            self.saturated += other.saturated;
+        }
+    }
+
+    /// Empties it, keeping its memory.
+    pub fn clear(&mut self) {
+        if self.count > 0 {
+            self.buckets.reset();
+        }
+        (self.count, self.sum_ns, self.min_ns, self.max_ns, self.saturated) = (0, 0, u64::MAX, 0, 0);
+    }
+
+    /// Latencies filed.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Latencies above an hour.
+    #[must_use]
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// Exact sum, ns.
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// Exact minimum, ns.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min_ns)
+    }
+
+    /// Exact maximum, ns.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max_ns)
+    }
+
+    /// Exact mean, ns.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// The smallest latency that `percentile` % of the transactions do not exceed, within 0.1 % and
+    /// never outside minimum and maximum.
+    #[must_use]
+    pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        (self.count > 0).then(|| self.buckets.value_at_percentile(percentile).clamp(self.min_ns, self.max_ns))
+    }
+
+    /// For the journal.
+    #[must_use]
+    pub fn to_record(&self) -> LatencyRecord {
+        let mut bytes = Vec::new();
+        if self.count > 0 && V2DeflateSerializer::new().serialize(&self.buckets, &mut bytes).is_err() {
+            bytes.clear(); // Writing to memory does not fail; a reader would miss the distribution only.
+        }
+        LatencyRecord {
+            count: self.count,
+            sum_ns: self.sum_ns,
+            min_ns: self.min_ns().unwrap_or(0),
+            max_ns: self.max_ns,
+            hdr: BASE64.encode(bytes),
+        }
+    }
+
+    /// Adds a stored distribution to this one.
+    ///
+    /// # Errors
+    /// When the text is not a histogram within our bounds, or its count is not the one beside it.
+    pub fn merge_record(&mut self, record: &LatencyRecord) -> Result<(), HistogramError> {
+        if record.count == 0 {
+            return Ok(());
+        }
+        let bytes = BASE64.decode(&record.hdr).map_err(|e| HistogramError(e.to_string()))?;
+        let stored: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| HistogramError(e.to_string()))?;
+        if stored.len() != record.count {
+            return Err(HistogramError(format!(
+                "it holds {} transactions where {} were counted",
+                stored.len(),
+                record.count
+            )));
+        }
+        self.buckets.add(&stored).map_err(|e| HistogramError(e.to_string()))?;
+        self.count += record.count;
+        self.sum_ns = self.sum_ns.saturating_add(record.sum_ns);
+        self.min_ns = self.min_ns.min(record.min_ns);
+        self.max_ns = self.max_ns.max(record.max_ns);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(values: &[u64]) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        values.iter().for_each(|&v| histogram.record(v));
+        histogram
+    }
+
+    #[test]
+    fn golden_merge_of_two_instances() {
+        let mut a = LatencyHistogram::new();
+        a.record_n(10_000_000, 9_950);
+        a.record_n(20_000_000, 50);
+        let b_only = {
+            let mut b = LatencyHistogram::new();
+            b.record_n(500_000_000, 100);
+            b
+        };
+        let p99 = |h: &LatencyHistogram| h.percentile_ns(99.0).unwrap() as f64 / 1e6;
+        let mean_of_p99s = (p99(&a) + p99(&b_only)) / 2.0;
+        a.merge(&b_only);
+        assert!((p99(&a) - 20.0).abs() < 0.02, "{}", p99(&a));
+        assert!((mean_of_p99s - 255.0).abs() < 0.3, "{mean_of_p99s}");
+    }
+
+    #[test]
+    fn longer_than_an_hour_is_kept_exactly_and_counted() {
+        let histogram = of(&[1, 2 * LONGEST_NS]);
+        assert_eq!(histogram.saturated(), 1);
+        assert_eq!(histogram.max_ns(), Some(2 * LONGEST_NS));
+        assert_eq!(histogram.count(), 2);
+    }
+
+    #[test]
+    fn empty_has_no_figures() {
+        let empty = LatencyHistogram::new();
+        assert_eq!((empty.min_ns(), empty.max_ns(), empty.percentile_ns(99.0)), (None, None, None));
+        assert_eq!(empty.to_record().hdr, "");
+    }
+
+    #[test]
+    fn a_wrong_count_is_refused() {
+        let mut record = of(&[5, 6]).to_record();
+        record.count = 3;
+        let error = LatencyHistogram::new().merge_record(&record).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "latency histogram unreadable: it holds 2 transactions where 3 were counted"
+        );
+    }
+
+    proptest! {
+        /// Merging stored parts gives what recording everything in one place gives.
+        #[test]
+        fn merge_equals_whole(parts in prop::collection::vec(
+            prop::collection::vec(1_u64..LONGEST_NS, 0..60), 1..6)) {
+            let mut merged = LatencyHistogram::new();
+            for part in &parts {
+                merged.merge_record(&of(part).to_record()).unwrap();
+            }
+            let whole = of(&parts.concat());
+            prop_assert_eq!(merged.to_record(), whole.to_record());
+        }
+
+        /// A percentile is within 0.1 % of the exact one and never above the maximum.
+        #[test]
+        fn percentiles_are_close(mut values in prop::collection::vec(10_000_u64..LONGEST_NS, 1..200),
+                                 percentile in 0.1_f64..100.0) {
+            let histogram = of(&values);
+            values.sort_unstable();
+            let rank = ((percentile / 100.0 * values.len() as f64).ceil() as usize).clamp(1, values.len());
+            let exact = values[rank - 1] as f64;
+            let got = histogram.percentile_ns(percentile).unwrap() as f64;
+            prop_assert!((got - exact).abs() <= exact * 0.001 + 1.0, "{} against {}", got, exact);
+            prop_assert!(got <= values[values.len() - 1] as f64);
+        }
+    }
+}
