@@ -1,0 +1,140 @@
+//! The activities that come and go: preparing, loading, sampling.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use super::keeper::{Served, SharedServed};
+use super::outbox::Outbox;
+use super::sampling;
+use crate::load::drive::Drive;
+use crate::load::prepare::Prepare;
+use crate::protocol::Event;
+use crate::protocol::clock::monotonic_ns;
+use crate::protocol::job::{LoadJob, PrepareJob, StartJob};
+
+/// Progress is reported no more often than this.
+const PROGRESS_NS: u64 = 250_000_000;
+
+/// What runs now.
+pub struct Activities {
+    outbox: Outbox,
+    served: SharedServed,
+    /// Ends preparation, load and sampling.
+    stop: Arc<AtomicBool>,
+    load_start: Option<Sender<StartJob>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Activities {
+    /// Nothing runs yet.
+    pub fn new(outbox: Outbox, served: SharedServed) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        Self { outbox, served, stop, load_start: None, threads: Vec::new() }
+    }
+
+    /// Loads or reuses the dataset.
+    pub fn prepare(&mut self, job: PrepareJob) {
+        let Some(served) = self.running_server("prepare") else { return };
+        let (outbox, stop) = (self.outbox.clone(), self.begin());
+        self.threads.push(thread::spawn(move || prepare(&job, &served, &outbox, &stop)));
+    }
+
+    /// Connects load threads; they wait for `start`.
+    pub fn load(&mut self, job: LoadJob) {
+        let Some(served) = self.running_server("load") else { return };
+        let (outbox, stop) = (self.outbox.clone(), self.begin());
+        let (sender, start) = channel();
+        self.load_start = Some(sender);
+        self.threads.push(thread::spawn(move || {
+            let emit = |event| outbox.send(event);
+            let drive = Drive { job: &job, access: &served.access, start: &start, stop: &stop, emit: &emit };
+            if let Err(error) = drive.run() {
+                outbox.send(Event::LoadFailed { reason: error.to_string() });
+            }
+            // Samplers have nothing more to watch.
+            stop.store(true, Ordering::Release);
+        }));
+    }
+
+    /// Lets load threads and samplers go.
+    pub fn start(&mut self, job: StartJob) {
+        let Some(served) = self.running_server("start") else { return };
+        count_run(&served, &self.outbox);
+        for sample in [sampling::host, sampling::server] {
+            let (served, outbox, stop) = (served.clone(), self.outbox.clone(), Arc::clone(&self.stop));
+            self.threads.push(thread::spawn(move || sample(&served, &job, &outbox, &stop)));
+        }
+        if let Some(load) = self.load_start.take() {
+            let _ = load.send(job);
+        }
+    }
+
+    /// Ends everything. What was measured has been sent.
+    pub fn stop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.load_start = None;
+    }
+
+    /// A fresh stop flag once earlier activities are over.
+    fn begin(&mut self) -> Arc<AtomicBool> {
+        self.stop.store(true, Ordering::Release);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        self.stop = Arc::new(AtomicBool::new(false));
+        Arc::clone(&self.stop)
+    }
+
+    fn running_server(&self, activity: &str) -> Option<Served> {
+        let served = self.served.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if served.is_none() {
+            let reason = format!("cannot {activity}: no server is running");
+            self.outbox.send(Event::ActivityFailed { reason });
+        }
+        served
+    }
+}
+
+fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool) {
+    let last = Mutex::new(None);
+    let next_report_ns = AtomicU64::new(0);
+    let preparation = Prepare {
+        dataset: &job.dataset,
+        threads: job.threads,
+        access: &served.access,
+        folder: &served.folder,
+        server_series: &served.series,
+        stop,
+        progress: &|step, done, total| {
+            let now = monotonic_ns().unsigned_abs();
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let new_step = last.replace(step) != Some(step);
+            if new_step || done == total || now >= next_report_ns.load(Ordering::Relaxed) {
+                next_report_ns.store(now + PROGRESS_NS, Ordering::Relaxed);
+                outbox.send(Event::PrepareProgress { step, done, total });
+            }
+        },
+    };
+    outbox.send(match preparation.run() {
+        Ok((manifest, reused)) => Event::Prepared { manifest, reused },
+        Err(error) => Event::PrepareFailed { reason: error.to_string() },
+    });
+}
+
+/// Notes in the manifest that one more run changes the dataset.
+fn count_run(served: &Served, outbox: &Outbox) {
+    let counted = served.folder.manifest().and_then(|manifest| match manifest {
+        Some(mut manifest) => {
+            manifest.runs_since += 1;
+            served.folder.write_manifest(&manifest)
+        }
+        None => Ok(()),
+    });
+    if let Err(error) = counted {
+        outbox.send(Event::Warning { text: format!("this run could not be counted in the manifest: {error}") });
+    }
+}

@@ -1,0 +1,187 @@
+//! The thread that keeps the server. The kernel kills a server when the thread that started it ends,
+//! so this thread lives as long as the agent.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::outbox::Outbox;
+use crate::protocol::Event;
+use crate::protocol::event::ServerReady;
+use crate::protocol::job::ServeJob;
+use crate::server::access::Access;
+use crate::server::folder::DatasetFolder;
+use crate::server::instance::{Server, Start};
+use crate::server::{ServerError, account, find};
+
+/// Patience with a clean shutdown: a large buffer pool takes minutes to flush.
+const PATIENCE: Duration = Duration::from_secs(900);
+/// Patience when nobody waits any more. The dataset then recovers at its next start.
+const SHORT_PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The running server, for other activities.
+#[derive(Clone)]
+pub struct Served {
+    /// How to connect.
+    pub access: Access,
+    /// The dataset's folder.
+    pub folder: DatasetFolder,
+    /// Directory on the device under test, absolute.
+    pub target: PathBuf,
+    /// Its series, such as `MariaDB 10.11`.
+    pub series: String,
+}
+
+/// Shared view of the running server; `None` while there is none.
+pub type SharedServed = Arc<Mutex<Option<Served>>>;
+
+enum Command {
+    Serve(Box<ServeJob>),
+    Stop,
+    Leave,
+}
+
+/// Handle of the keeper's thread.
+pub struct Keeper {
+    commands: Sender<Command>,
+    served: SharedServed,
+    leaving: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Starts the thread.
+    pub fn start(outbox: Outbox) -> Self {
+        let (commands, incoming) = channel();
+        let served = SharedServed::default();
+        let leaving = Arc::new(AtomicBool::new(false));
+        let room = Room { outbox, served: Arc::clone(&served), leaving: Arc::clone(&leaving), server: None };
+        let thread = thread::spawn(move || room.keep(&incoming));
+        Self { commands, served, leaving, thread }
+    }
+
+    /// The running server as others see it.
+    pub fn served(&self) -> SharedServed {
+        Arc::clone(&self.served)
+    }
+
+    /// Starts a server.
+    pub fn serve(&self, job: ServeJob) {
+        let _ = self.commands.send(Command::Serve(Box::new(job)));
+    }
+
+    /// Stops it cleanly.
+    pub fn stop(&self) {
+        let _ = self.commands.send(Command::Stop);
+    }
+
+    /// Ends the thread, and the server with it.
+    pub fn leave(self) {
+        self.leaving.store(true, Ordering::Release);
+        let _ = self.commands.send(Command::Leave);
+        let _ = self.thread.join();
+    }
+}
+
+struct Room {
+    outbox: Outbox,
+    served: SharedServed,
+    leaving: Arc<AtomicBool>,
+    server: Option<Server>,
+}
+
+impl Room {
+    fn keep(mut self, commands: &Receiver<Command>) {
+        loop {
+            match commands.recv_timeout(LOOK) {
+                Ok(Command::Serve(job)) => self.serve(&job),
+                Ok(Command::Stop) => self.stop(PATIENCE),
+                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => {
+                    self.stop(SHORT_PATIENCE);
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => self.notice_an_end(),
+            }
+        }
+    }
+
+    fn serve(&mut self, job: &ServeJob) {
+        let leaving = Arc::clone(&self.leaving);
+        match start(job, &|| leaving.load(Ordering::Acquire)) {
+            Ok((server, served, ready)) => {
+                self.publish(Some(served));
+                self.server = Some(server);
+                self.outbox.send(Event::ServerReady(ready));
+            }
+            Err(error) => {
+                let (reason, log_tail) = (error.to_string(), error.log_tail().to_owned());
+                self.outbox.send(Event::ServerFailed { reason, log_tail });
+            }
+        }
+    }
+
+    fn stop(&mut self, patience: Duration) {
+        self.publish(None);
+        if let Some(server) = self.server.take() {
+            let log_path = server.log_path().to_path_buf();
+            if !server.stop(patience) {
+                let text = format!("the server did not stop cleanly within {} s", patience.as_secs());
+                self.outbox.send(Event::Warning { text });
+            }
+            self.outbox.send(Event::ServerLog { text: crate::server::instance::read_end(&log_path) });
+        }
+        self.outbox.send(Event::ServerStopped);
+    }
+
+    /// Reports a server that ended without being told to.
+    fn notice_an_end(&mut self) {
+        let Some(server) = &mut self.server else { return };
+        let Some(status) = server.exited() else { return };
+        let error = server.failure(format!("the server ended by itself ({status})"));
+        let (reason, log_tail) = (error.to_string(), error.log_tail().to_owned());
+        let log = crate::server::instance::read_end(server.log_path());
+        self.publish(None);
+        self.server = None;
+        self.outbox.send(Event::ServerFailed { reason, log_tail });
+        self.outbox.send(Event::ServerLog { text: log });
+    }
+
+    fn publish(&self, served: Option<Served>) {
+        *self.served.lock().unwrap_or_else(PoisonError::into_inner) = served;
+    }
+}
+
+fn start(
+    job: &ServeJob,
+    give_up: &dyn Fn() -> bool,
+) -> Result<(Server, Served, ServerReady), ServerError> {
+    let programs = find::find(job.server_program.as_deref())?;
+    let account = account::choose(job.account.as_deref())?;
+    let target = target(&job.target, job.create_target)?;
+    let folder = DatasetFolder::new(&target, &job.dataset);
+    let start = Start {
+        programs: &programs,
+        account: account.as_ref(),
+        folder: &folder,
+        transport: job.transport,
+        options: &job.options,
+    };
+    let (server, ready) = Server::start(&start, give_up)?;
+    let access = server.access().clone();
+    let series = programs.series();
+    Ok((server, Served { access, folder, target, series }, ready))
+}
+
+/// The absolute directory, made if the profile allows it.
+fn target(path: &str, create: bool) -> Result<PathBuf, ServerError> {
+    let path = Path::new(path);
+    let failed = |error: std::io::Error| ServerError::Folder { path: path.into(), reason: error.to_string() };
+    if create {
+        std::fs::create_dir_all(path).map_err(failed)?;
+    }
+    path.canonicalize().map_err(failed)
+}

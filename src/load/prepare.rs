@@ -1,0 +1,327 @@
+//! Bringing a dataset into being: rows in parallel, then secondary indexes, then a flush, then the manifest.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable as _;
+use mysql::{Conn, LocalInfileHandler};
+
+use super::chunk::{self, Chunk};
+use crate::protocol::event::PrepareStep;
+use crate::protocol::facts::{DatasetManifest, DatasetSize};
+use crate::protocol::job::Dataset;
+use crate::server::ServerError;
+use crate::server::access::Access;
+use crate::server::folder::{DatasetFolder, MANIFEST_FORMAT};
+use crate::workload::schema::{DATABASE, create_index, create_table, table_name};
+
+/// How the tables come to be; part of the manifest, because the path matters for size and speed.
+const CREATION: &str = "LOAD DATA in primary-key order, secondary index built after the load";
+/// Longest wait for dirty pages to be written after a load.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(600);
+/// A pool with fewer dirty pages than this counts as clean.
+const CLEAN_PAGES: i64 = 16;
+/// The server's errors for a full device: 1114 table full, 1021 disk full, 1026 and 3 write errors.
+const FULL: [u16; 4] = [1114, 1021, 1026, 3];
+
+/// Why a dataset was not completed.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// It was told to stop.
+    #[error("told to stop; the half-loaded dataset will be loaded anew next time")]
+    Stopped,
+    /// The device ran full.
+    #[error(
+        "the device under test is full: table {table} could not take rows {first}–{last} ({source}); \
+         {loaded} of {total} rows are loaded, {free_bytes} bytes are free in {folder}. \
+         Make space or use a smaller dataset"
+    )]
+    Full {
+        /// The table.
+        table: String,
+        /// First row of the refused chunk.
+        first: u64,
+        /// Last row of the refused chunk.
+        last: u64,
+        /// Rows loaded by then, all tables.
+        loaded: u64,
+        /// Rows of the dataset.
+        total: u64,
+        /// Space left.
+        free_bytes: u64,
+        /// Where.
+        folder: PathBuf,
+        /// The server's words.
+        source: mysql::Error,
+    },
+    /// The server refused a statement.
+    #[error("could not {what}: {source}")]
+    Refused {
+        /// What was being done.
+        what: String,
+        /// The server's words.
+        source: mysql::Error,
+    },
+    /// The dataset's folder could not be used.
+    #[error(transparent)]
+    Folder(#[from] ServerError),
+    /// The tables are not those that the manifest describes.
+    #[error(
+        "{folder} says it holds {expected} tables, and the server has {found}; remove the folder to load it anew"
+    )]
+    Mismatch {
+        /// Where.
+        folder: PathBuf,
+        /// Tables in the manifest.
+        expected: u32,
+        /// Tables there are.
+        found: u32,
+    },
+}
+
+/// Surroundings of a preparation.
+pub struct Prepare<'a> {
+    /// What to load.
+    pub dataset: &'a Dataset,
+    /// Parallel connections.
+    pub threads: u32,
+    /// The server.
+    pub access: &'a Access,
+    /// The dataset's folder.
+    pub folder: &'a DatasetFolder,
+    /// The server's series, for the manifest.
+    pub server_series: &'a str,
+    /// Set when the preparation is to end now.
+    pub stop: &'a AtomicBool,
+    /// Takes step, units done and units in all, now and then.
+    pub progress: &'a (dyn Fn(PrepareStep, u64, u64) + Sync),
+}
+
+impl Prepare<'_> {
+    /// Reuses the finished dataset or loads it. Returns its manifest and whether it was there already.
+    ///
+    /// # Errors
+    /// When it cannot be completed; the folder then has no manifest and is never measured.
+    pub fn run(&self) -> Result<(DatasetManifest, bool), PrepareError> {
+        let mut connection = self.connect()?;
+        if let Some(manifest) = self.folder.manifest()? {
+            self.verify_tables(&mut connection, &manifest)?;
+            return Ok((manifest, true));
+        }
+        self.create_tables(&mut connection)?;
+        self.load_rows()?;
+        self.build_indexes()?;
+        self.flush(&mut connection)?;
+        let manifest = DatasetManifest {
+            format: MANIFEST_FORMAT,
+            dataset: self.dataset.clone(),
+            server_series: self.server_series.to_owned(),
+            creation: CREATION.to_owned(),
+            finished: jiff::Timestamp::now().to_string(),
+            measured: self.measure(&mut connection)?,
+            runs_since: 0,
+        };
+        self.folder.write_manifest(&manifest)?;
+        Ok((manifest, false))
+    }
+
+    fn connect(&self) -> Result<Conn, PrepareError> {
+        Conn::new(self.access.options(8)).map_err(refused("connect"))
+    }
+
+    fn verify_tables(&self, connection: &mut Conn, manifest: &DatasetManifest) -> Result<(), PrepareError> {
+        let found: Option<u32> = connection
+            .exec_first(
+                "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ?",
+                (DATABASE,),
+            )
+            .map_err(refused("count the tables"))?;
+        match found.unwrap_or(0) {
+            found if found == manifest.dataset.tables => Ok(()),
+            found => Err(PrepareError::Mismatch {
+                folder: self.folder.root().to_path_buf(),
+                expected: manifest.dataset.tables,
+                found,
+            }),
+        }
+    }
+
+    fn create_tables(&self, connection: &mut Conn) -> Result<(), PrepareError> {
+        let mut run = |sql: String, what: String| connection.query_drop(sql).map_err(refused(&what));
+        run(format!("CREATE DATABASE {DATABASE}"), format!("create database {DATABASE}"))?;
+        for table in 1..=self.dataset.tables {
+            run(create_table(table), format!("create {}", table_name(table)))?;
+        }
+        Ok(())
+    }
+
+    fn load_rows(&self) -> Result<(), PrepareError> {
+        let total = u64::from(self.dataset.tables) * self.dataset.rows;
+        let loaded = AtomicU64::new(0);
+        self.in_parallel(chunk::count(self.dataset), |connection, buffer, index| {
+            let chunk = chunk::at(self.dataset, index);
+            self.load_chunk(connection, buffer, &chunk).map_err(|source| {
+                self.explain(source, &chunk, loaded.load(Ordering::Relaxed), total)
+            })?;
+            let done = loaded.fetch_add(chunk.rows(), Ordering::Relaxed) + chunk.rows();
+            (self.progress)(PrepareStep::Rows, done, total);
+            Ok(())
+        })
+    }
+
+    fn load_chunk(
+        &self,
+        connection: &mut Conn,
+        buffer: &Arc<Mutex<Vec<u8>>>,
+        chunk: &Chunk,
+    ) -> Result<(), mysql::Error> {
+        chunk::write_rows(self.dataset, chunk, &mut buffer.lock().unwrap_or_else(PoisonError::into_inner));
+        connection.query_drop(format!(
+            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {DATABASE}.{} FIELDS TERMINATED BY ',' (id, k, c, pad)",
+            table_name(chunk.table)
+        ))
+    }
+
+    fn build_indexes(&self) -> Result<(), PrepareError> {
+        let tables = u64::from(self.dataset.tables);
+        let built = AtomicU64::new(0);
+        (self.progress)(PrepareStep::Index, 0, tables);
+        self.in_parallel(tables, |connection, _, index| {
+            let table = u32::try_from(index).unwrap_or(u32::MAX) + 1;
+            connection
+                .query_drop(create_index(table))
+                .map_err(refused(&format!("build the index of {}", table_name(table))))?;
+            let done = built.fetch_add(1, Ordering::Relaxed) + 1;
+            (self.progress)(PrepareStep::Index, done, tables);
+            Ok(())
+        })
+    }
+
+    /// Hands out `0..units` to connections until all are done, one fails, or a stop is asked for.
+    fn in_parallel(
+        &self,
+        units: u64,
+        work: impl Fn(&mut Conn, &Arc<Mutex<Vec<u8>>>, u64) -> Result<(), PrepareError> + Sync,
+    ) -> Result<(), PrepareError> {
+        let next = AtomicU64::new(0);
+        let failed = AtomicBool::new(false);
+        let one_thread = || -> Result<(), PrepareError> {
+            let mut connection = self.connect()?;
+            let buffer = Arc::new(Mutex::new(Vec::new()));
+            connection.set_local_infile_handler(Some(serve_from(&buffer)));
+            loop {
+                if self.stop.load(Ordering::Acquire) {
+                    return Err(PrepareError::Stopped);
+                }
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= units || failed.load(Ordering::Acquire) {
+                    return Ok(());
+                }
+                work(&mut connection, &buffer, index)
+                    .inspect_err(|_| failed.store(true, Ordering::Release))?;
+            }
+        };
+        thread::scope(|scope| {
+            let threads = u64::from(self.threads.max(1)).min(units);
+            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(one_thread)).collect();
+            let results = handles.into_iter().map(|h| h.join().unwrap_or(Err(PrepareError::Stopped)));
+            // Every thread is joined before the first error is returned.
+            results.collect::<Vec<_>>().into_iter().collect()
+        })
+    }
+
+    /// Has the server write its dirty pages, so that the load's writes stay out of the measurement.
+    fn flush(&self, connection: &mut Conn) -> Result<(), PrepareError> {
+        const LIMIT: &str = "innodb_max_dirty_pages_pct";
+        let what = "flush dirty pages";
+        let before: Option<f64> =
+            connection.query_first(format!("SELECT @@GLOBAL.{LIMIT}")).map_err(refused(what))?;
+        connection.query_drop(format!("SET GLOBAL {LIMIT} = 0")).map_err(refused(what))?;
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
+        let mut most = 0;
+        loop {
+            let row: Option<(String, i64)> = connection
+                .query_first("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")
+                .map_err(refused(what))?;
+            let dirty = row.map_or(0, |(_, pages)| pages);
+            most = most.max(dirty);
+            let [done, total] = [most - dirty, most].map(|pages| u64::try_from(pages).unwrap_or(0));
+            (self.progress)(PrepareStep::Flush, done, total);
+            if dirty <= CLEAN_PAGES || Instant::now() > deadline {
+                break;
+            }
+            if self.stop.load(Ordering::Acquire) {
+                return Err(PrepareError::Stopped);
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        let before = before.unwrap_or(90.0);
+        connection.query_drop(format!("SET GLOBAL {LIMIT} = {before}")).map_err(refused(what))
+    }
+
+    fn measure(&self, connection: &mut Conn) -> Result<DatasetSize, PrepareError> {
+        let sums: Option<(u64, u64)> = connection
+            .exec_first(
+                "SELECT CAST(SUM(data_length) AS UNSIGNED), CAST(SUM(index_length) AS UNSIGNED) \
+                 FROM information_schema.tables WHERE table_schema = ?",
+                (DATABASE,),
+            )
+            .map_err(refused("read the tables' sizes"))?;
+        let (data_bytes, index_bytes) = sums.unwrap_or_default();
+        Ok(DatasetSize {
+            rows: u64::from(self.dataset.tables) * self.dataset.rows,
+            file_bytes: files_bytes(&self.folder.data().join(DATABASE)),
+            data_bytes,
+            index_bytes,
+        })
+    }
+
+    /// Tells a full device from other refusals.
+    fn explain(&self, source: mysql::Error, chunk: &Chunk, loaded: u64, total: u64) -> PrepareError {
+        let table = table_name(chunk.table);
+        match &source {
+            mysql::Error::MySqlError(error) if FULL.contains(&error.code) => PrepareError::Full {
+                table,
+                first: chunk.first,
+                last: chunk.last,
+                loaded,
+                total,
+                free_bytes: free_bytes(self.folder.root()),
+                folder: self.folder.root().to_path_buf(),
+                source,
+            },
+            _ => PrepareError::Refused {
+                what: format!("load rows {}–{} into {table}", chunk.first, chunk.last),
+                source,
+            },
+        }
+    }
+}
+
+/// Answers LOAD DATA LOCAL from a buffer; no file is read.
+fn serve_from(buffer: &Arc<Mutex<Vec<u8>>>) -> LocalInfileHandler {
+    let buffer = Arc::clone(buffer);
+    LocalInfileHandler::new(move |_, writer| {
+        writer.write_all(&buffer.lock().unwrap_or_else(PoisonError::into_inner))
+    })
+}
+
+fn refused(what: &str) -> impl FnOnce(mysql::Error) -> PrepareError {
+    let what = what.to_owned();
+    move |source| PrepareError::Refused { what, source }
+}
+
+/// Bytes of the files directly in a folder, as allocated on disk.
+fn files_bytes(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|meta| meta.blocks() * 512).sum()
+}
+
+fn free_bytes(folder: &Path) -> u64 {
+    nix::sys::statvfs::statvfs(folder).map_or(0, |s| s.blocks_available() as u64 * s.fragment_size())
+}

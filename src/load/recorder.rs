@@ -1,0 +1,172 @@
+//! Filing transactions by the second in which they completed.
+//!
+//! Each thread has a recorder of its own with two live slots, one for even seconds and one for odd.
+//! A collector empties a slot shortly after its second is over, so a thread hardly ever waits for it.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::stats::latency::LatencyHistogram;
+
+/// Nanoseconds in a slot.
+pub const SECOND_NS: i64 = 1_000_000_000;
+
+/// Statements of one or more transactions, as sysbench counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatementCounts {
+    /// Statements that read.
+    pub reads: u64,
+    /// Statements that wrote at least one row.
+    pub writes: u64,
+    /// BEGIN, COMMIT, and writes that found no row.
+    pub other: u64,
+}
+
+impl std::ops::AddAssign for StatementCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.reads += more.reads;
+        self.writes += more.writes;
+        self.other += more.other;
+    }
+}
+
+/// What completed in one second.
+#[derive(Debug)]
+pub struct Slot {
+    /// Which second, relative to T0.
+    pub second: i64,
+    /// Latencies.
+    pub latency: LatencyHistogram,
+    /// Statements.
+    pub counts: StatementCounts,
+    /// SQL errors that restarted a transaction, by code.
+    pub errors: BTreeMap<u16, u64>,
+    /// Transactions that completed in another second, their thread having been held up.
+    pub filed_late: u64,
+}
+
+impl Slot {
+    /// An empty slot for `second`.
+    #[must_use]
+    pub fn new(second: i64) -> Self {
+        Self {
+            second,
+            latency: LatencyHistogram::new(),
+            counts: StatementCounts::default(),
+            errors: BTreeMap::new(),
+            filed_late: 0,
+        }
+    }
+
+    /// Empties it for another second, keeping its memory.
+    pub fn reuse(&mut self, second: i64) {
+        self.second = second;
+        self.latency.clear();
+        self.counts = StatementCounts::default();
+        self.errors.clear();
+        self.filed_late = 0;
+    }
+
+    /// Adds what another slot holds.
+    pub fn absorb(&mut self, other: &Slot) {
+        self.latency.merge(&other.latency);
+        self.counts += other.counts;
+        for (code, n) in &other.errors {
+            *self.errors.entry(*code).or_default() += n;
+        }
+        self.filed_late += other.filed_late;
+    }
+}
+
+/// One finished transaction.
+#[derive(Debug)]
+pub struct Completed<'a> {
+    /// When, in nanoseconds after T0; negative in warm-up.
+    pub at_ns: i64,
+    /// How long it took, restarts included.
+    pub latency_ns: u64,
+    /// Statements of all attempts.
+    pub counts: StatementCounts,
+    /// Codes of the errors that restarted it.
+    pub errors: &'a [u16],
+}
+
+/// One thread's two slots.
+#[derive(Debug)]
+pub struct Recorder {
+    slots: [Mutex<Slot>; 2],
+}
+
+impl Recorder {
+    /// Slots for `first_second` and the one after it.
+    #[must_use]
+    pub fn new(first_second: i64) -> Self {
+        let mut seconds = [first_second, first_second + 1];
+        seconds.sort_by_key(|second| second.rem_euclid(2));
+        Self { slots: seconds.map(|second| Mutex::new(Slot::new(second))) }
+    }
+
+    /// Files a transaction into the second in which it completed.
+    ///
+    /// If that second has been collected already, or the collector is late, it goes into the slot that
+    /// is there, and counts as filed late: nothing is dropped.
+    pub fn file(&self, completed: &Completed) {
+        let second = completed.at_ns.div_euclid(SECOND_NS);
+        let mut slot = self.slot(second);
+        if slot.second != second {
+            slot.filed_late += 1;
+        }
+        slot.latency.record(completed.latency_ns);
+        slot.counts += completed.counts;
+        for code in completed.errors {
+            *slot.errors.entry(*code).or_default() += 1;
+        }
+    }
+
+    /// Adds the slot of `second` to `total` and frees it for the second after next.
+    pub fn collect(&self, second: i64, total: &mut Slot) {
+        let mut slot = self.slot(second);
+        total.absorb(&slot);
+        slot.reuse(second + 2);
+    }
+
+    fn slot(&self, second: i64) -> MutexGuard<'_, Slot> {
+        let place = usize::from(second.rem_euclid(2) == 1);
+        self.slots[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(at_ns: i64) -> Completed<'static> {
+        let counts = StatementCounts { reads: 14, writes: 4, other: 2 };
+        Completed { at_ns, latency_ns: 1_000_000, counts, errors: &[1213] }
+    }
+
+    #[test]
+    fn seconds_are_kept_apart_across_t0() {
+        let recorder = Recorder::new(-1);
+        recorder.file(&completed(-1));
+        recorder.file(&completed(0));
+        recorder.file(&completed(SECOND_NS - 1));
+        let mut total = Slot::new(-1);
+        recorder.collect(-1, &mut total);
+        assert_eq!((total.latency.count(), total.counts.reads, total.errors[&1213]), (1, 14, 1));
+        total.reuse(0);
+        recorder.collect(0, &mut total);
+        assert_eq!((total.latency.count(), total.filed_late), (2, 0));
+    }
+
+    #[test]
+    fn a_late_transaction_is_kept_and_counted() {
+        let recorder = Recorder::new(0);
+        let mut total = Slot::new(0);
+        recorder.collect(0, &mut total);
+        recorder.file(&completed(5));
+        total.reuse(2);
+        recorder.collect(2, &mut total);
+        assert_eq!((total.latency.count(), total.filed_late), (1, 1));
+    }
+}

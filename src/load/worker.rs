@@ -1,0 +1,274 @@
+//! One load thread: transactions back to back until the interval is over.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use super::LoadError;
+use super::connection::{FailedStatement, LoadConnection};
+use super::recorder::{Completed, Recorder, StatementCounts};
+use crate::protocol::clock::monotonic_ns;
+use crate::protocol::job::StartJob;
+use crate::workload::oltp::OltpReadWrite;
+use crate::workload::random::WorkloadRng;
+
+/// Errors that sysbench ignores by default: deadlock, lock-wait time-out, record changed. The
+/// transaction starts again inside the same latency.
+const RESTARTING: [u16; 3] = [1213, 1205, 1020];
+/// A deadlock has rolled the transaction back already; after the others it is still open.
+const ROLLED_BACK: u16 = 1213;
+
+/// What all threads of a load share.
+#[derive(Debug)]
+pub struct Course {
+    /// When the parts begin.
+    pub start: StartJob,
+    /// When the measured interval ends; moves closer when events are done or a stop is asked for.
+    end_ns: AtomicI64,
+    /// Measured transactions so far.
+    measured: AtomicU64,
+    /// Leave now, whatever is in flight.
+    abandon: AtomicBool,
+    /// The first error that does not pass.
+    failure: Mutex<Option<LoadError>>,
+}
+
+impl Course {
+    /// The course of a load that starts as told.
+    #[must_use]
+    pub fn new(start: StartJob) -> Self {
+        Self {
+            start,
+            end_ns: AtomicI64::new(start.end_ns.unwrap_or(i64::MAX)),
+            measured: AtomicU64::new(0),
+            abandon: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        }
+    }
+
+    /// When the measured interval ends, as far as is known now.
+    #[must_use]
+    pub fn end_ns(&self) -> i64 {
+        self.end_ns.load(Ordering::Acquire)
+    }
+
+    /// Ends the interval at `at_ns` unless it has ended before.
+    pub fn end_at(&self, at_ns: i64) {
+        self.end_ns.fetch_min(at_ns, Ordering::AcqRel);
+    }
+
+    /// Whether the planned number of events has been measured.
+    #[must_use]
+    pub fn events_done(&self) -> bool {
+        self.start.events.is_some_and(|events| self.measured.load(Ordering::Acquire) >= events)
+    }
+
+    /// Tells threads not to start anything again.
+    pub fn abandon(&self) {
+        self.abandon.store(true, Ordering::Release);
+    }
+
+    /// Whether an error that does not pass has ended it.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The first error that did not pass, if any.
+    #[must_use]
+    pub fn take_failure(&self) -> Option<LoadError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn fail(&self, error: LoadError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.end_at(monotonic_ns());
+    }
+
+    /// Whether a transaction that completed at `at_ns` belongs to what is filed. The last event of an
+    /// interval bounded by events ends it.
+    fn admits(&self, at_ns: i64) -> bool {
+        if at_ns >= self.end_ns() {
+            return false;
+        }
+        let Some(events) = self.start.events.filter(|_| at_ns >= self.start.t0_ns) else { return true };
+        let before = self.measured.fetch_add(1, Ordering::AcqRel);
+        if before + 1 == events {
+            self.end_at(at_ns + 1);
+        }
+        before < events
+    }
+}
+
+/// What a thread leaves for the collector.
+#[derive(Debug)]
+pub struct Desk {
+    /// Finished transactions.
+    pub recorder: Recorder,
+    /// When the transaction in flight began; 0 between transactions.
+    in_flight_since_ns: AtomicI64,
+    /// Age, when the interval ended, of the transaction that was in flight then; 0 if none was.
+    censored_ns: AtomicU64,
+    /// Commits from first to last.
+    commits: AtomicU64,
+    /// The thread has ended.
+    finished: AtomicBool,
+}
+
+impl Desk {
+    /// A desk whose recording starts with `first_second`.
+    #[must_use]
+    pub fn new(first_second: i64) -> Self {
+        Self {
+            recorder: Recorder::new(first_second),
+            in_flight_since_ns: AtomicI64::new(0),
+            censored_ns: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
+            finished: AtomicBool::new(false),
+        }
+    }
+
+    /// Commits so far.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
+    /// Whether its thread has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// Age at `end_ns` of the transaction that was in flight then.
+    #[must_use]
+    pub fn in_flight_at(&self, end_ns: i64) -> Option<u64> {
+        let since = self.in_flight_since_ns.load(Ordering::Acquire);
+        if since != 0 {
+            return u64::try_from(end_ns - since).ok();
+        }
+        Some(self.censored_ns.load(Ordering::Acquire)).filter(|&age| age > 0)
+    }
+}
+
+/// A connected thread that waits for its start.
+pub struct Worker<'a> {
+    /// Number, from 1.
+    pub thread: u32,
+    /// Its connection.
+    pub connection: LoadConnection,
+    /// Its transactions.
+    pub workload: OltpReadWrite,
+    /// Its random numbers.
+    pub rng: WorkloadRng,
+    /// What it shares.
+    pub course: &'a Course,
+    /// What it leaves.
+    pub desk: &'a Desk,
+}
+
+impl Worker<'_> {
+    /// Runs until the interval is over or an error does not pass.
+    pub fn run(mut self) {
+        if let Err(error) = self.transactions() {
+            self.course.fail(error);
+        }
+        self.desk.finished.store(true, Ordering::Release);
+    }
+
+    fn transactions(&mut self) -> Result<(), LoadError> {
+        let mut statements = Vec::new();
+        let mut errors = Vec::new();
+        loop {
+            let began_ns = monotonic_ns();
+            if began_ns >= self.course.end_ns() {
+                return Ok(());
+            }
+            self.desk.in_flight_since_ns.store(began_ns, Ordering::Release);
+            errors.clear();
+            let mut counts = StatementCounts::default();
+            loop {
+                self.workload.next_transaction(&mut self.rng, &mut statements);
+                match self.connection.transaction(&statements, &mut counts) {
+                    Ok(()) => break,
+                    Err(failed) => errors.push(self.restart_after(failed)?),
+                }
+                if self.course.abandon.load(Ordering::Acquire) {
+                    return Ok(());
+                }
+            }
+            self.desk.commits.fetch_add(1, Ordering::AcqRel);
+            self.file(began_ns, counts, &errors);
+        }
+    }
+
+    /// Makes ready for another attempt, or says why there is none.
+    fn restart_after(&mut self, failed: FailedStatement) -> Result<u16, LoadError> {
+        let FailedStatement { text, source } = failed;
+        let code = match &source {
+            mysql::Error::MySqlError(error) if RESTARTING.contains(&error.code) => error.code,
+            _ => return Err(self.stopped_at(text, source)),
+        };
+        if code != ROLLED_BACK {
+            self.connection.roll_back().map_err(|error| self.stopped_at("ROLLBACK".to_owned(), error))?;
+        }
+        Ok(code)
+    }
+
+    fn stopped_at(&self, statement: String, source: mysql::Error) -> LoadError {
+        LoadError::Statement { thread: self.thread, statement, source }
+    }
+
+    fn file(&self, began_ns: i64, counts: StatementCounts, errors: &[u16]) {
+        let ended_ns = monotonic_ns();
+        if self.course.admits(ended_ns) {
+            self.desk.recorder.file(&Completed {
+                at_ns: ended_ns - self.course.start.t0_ns,
+                latency_ns: u64::try_from(ended_ns - began_ns).unwrap_or(0),
+                counts,
+                errors,
+            });
+        } else {
+            let age = u64::try_from(self.course.end_ns() - began_ns).unwrap_or(0);
+            self.desk.censored_ns.store(age, Ordering::Release);
+        }
+        self.desk.in_flight_since_ns.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(end_ns: Option<i64>, events: Option<u64>) -> Course {
+        Course::new(StartJob { begin_ns: 0, t0_ns: 1_000, end_ns, events })
+    }
+
+    #[test]
+    fn events_are_counted_from_t0_and_end_the_interval() {
+        let course = course(None, Some(2));
+        assert!(course.admits(999), "warm-up does not count");
+        assert!(course.admits(1_000) && !course.events_done());
+        assert!(course.admits(1_500) && course.events_done());
+        assert!(!course.admits(1_400), "one more than asked for, completed at the same moment");
+        assert_eq!(course.end_ns(), 1_501);
+    }
+
+    #[test]
+    fn whichever_bound_comes_first() {
+        let course = course(Some(2_000), Some(10));
+        assert!(course.admits(1_999));
+        assert!(!course.admits(2_000));
+        course.end_at(1_500);
+        course.end_at(1_800);
+        assert_eq!(course.end_ns(), 1_500);
+    }
+
+    #[test]
+    fn what_is_in_flight_at_the_end_has_an_age() {
+        let desk = Desk::new(0);
+        assert_eq!(desk.in_flight_at(100), None);
+        desk.in_flight_since_ns.store(40, Ordering::Release);
+        assert_eq!(desk.in_flight_at(100), Some(60));
+    }
+}

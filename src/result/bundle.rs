@@ -1,0 +1,129 @@
+//! The folder of a result.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nix::sys::stat::{major, minor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::journal::Journal;
+use super::{JOURNAL_FORMAT, Opened, Record, ResultError};
+use crate::plan::Plan;
+
+/// Name of the journal in a bundle.
+pub const JOURNAL: &str = "journal.jsonl";
+const PLAN: &str = "plan.json";
+const ENVIRONMENT: &str = "environment.json";
+const SERVER_CONFIGURATION: &str = "server.cnf";
+const SERVER_LOG: &str = "server.log";
+
+/// A bundle being written.
+pub struct Bundle {
+    folder: PathBuf,
+    journal: Journal,
+}
+
+impl Bundle {
+    /// Creates the folder with the plan and an opened journal.
+    ///
+    /// # Errors
+    /// When the folder exists or cannot be written.
+    pub fn create(folder: &Path, plan: &Plan) -> Result<Self, ResultError> {
+        let failed = |source| ResultError::Write { path: folder.to_path_buf(), source };
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        match fs::create_dir(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(ResultError::Exists(folder.to_path_buf()));
+            }
+            other => other.map_err(failed)?,
+        }
+        write_json(&folder.join(PLAN), plan)?;
+        let mut journal = Journal::create(&folder.join(JOURNAL))?;
+        let opened = Opened {
+            format: JOURNAL_FORMAT,
+            drivestone: env!("CARGO_PKG_VERSION").to_owned(),
+            journal_device: device_of(folder),
+        };
+        journal.append(super::COORDINATOR, Record::Opened(opened))?;
+        Ok(Self { folder: folder.to_path_buf(), journal })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes one record into the journal.
+    ///
+    /// # Errors
+    /// See [`Journal::append`].
+    pub fn append(&mut self, from: &str, record: Record) -> Result<(), ResultError> {
+        self.journal.append(from, record)
+    }
+
+    /// Stores what was found on the host and what the server says of itself.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_environment(&self, environment: &impl Serialize) -> Result<(), ResultError> {
+        write_json(&self.folder.join(ENVIRONMENT), environment)
+    }
+
+    /// Stores the server's configuration file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_server_configuration(&self, text: &str) -> Result<(), ResultError> {
+        write(&self.folder.join(SERVER_CONFIGURATION), text.as_bytes())
+    }
+
+    /// Stores the server's log.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_server_log(&self, text: &str) -> Result<(), ResultError> {
+        write(&self.folder.join(SERVER_LOG), text.as_bytes())
+    }
+
+    /// Ends writing.
+    pub fn close(self) {
+        self.journal.close();
+    }
+}
+
+/// The plan of a result given as its folder or its journal.
+///
+/// # Errors
+/// When there is none, or it is not a plan that this version reads.
+pub fn read_plan(result: &Path) -> Result<Plan, ResultError> {
+    let folder = if result.is_dir() { result } else { result.parent().unwrap_or(Path::new(".")) };
+    read_json(&folder.join(PLAN))
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| ResultError::Read { path: path.to_path_buf(), source })?;
+    serde_json::from_str(&text)
+        .map_err(|error| ResultError::Foreign { path: path.to_path_buf(), reason: error.to_string() })
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
+    let failed = |source| ResultError::Write { path: path.to_path_buf(), source };
+    let text = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
+    write(path, &text)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
+    fs::write(path, bytes).map_err(|source| ResultError::Write { path: path.to_path_buf(), source })
+}
+
+/// `major:minor` of the device that a folder lies on.
+fn device_of(folder: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = fs::metadata(folder).ok()?.dev();
+    Some(format!("{}:{}", major(device), minor(device)))
+}

@@ -1,0 +1,67 @@
+//! How this host's clients reach the server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mysql::{Opts, OptsBuilder};
+
+/// Account that drivestone makes for itself on its private server.
+pub const USER: &str = "drivestone";
+
+/// Where the server answers, and the password made for this start. Never stored, never printed.
+#[derive(Clone)]
+pub struct Access {
+    address: Address,
+    password: String,
+}
+
+/// Where a server answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A Unix socket.
+    Socket(PathBuf),
+    /// A port on 127.0.0.1.
+    Loopback(u16),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Socket(path) => write!(f, "{}", path.display()),
+            Address::Loopback(port) => write!(f, "127.0.0.1:{port}"),
+        }
+    }
+}
+
+impl Access {
+    /// Access with a password that must stay in memory.
+    #[must_use]
+    pub fn new(address: Address, password: String) -> Self {
+        Self { address, password }
+    }
+
+    /// Where the server answers.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Options of a connection that holds up to `statements` prepared statements.
+    ///
+    /// `prefer_socket` is off: left on, a loopback connection would silently become a socket.
+    #[must_use]
+    pub fn options(&self, statements: usize) -> Opts {
+        let builder = OptsBuilder::new()
+            .user(Some(USER))
+            .pass(Some(&self.password))
+            .prefer_socket(false)
+            .tcp_connect_timeout(Some(Duration::from_secs(10)))
+            .stmt_cache_size(statements.max(8));
+        match &self.address {
+            Address::Socket(path) => builder.socket(Some(path.to_string_lossy().into_owned())).into(),
+            Address::Loopback(port) => {
+                builder.ip_or_hostname(Some("127.0.0.1")).tcp_port(*port).into()
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The folder of one dataset on the device under test: its server's data, socket, log and manifest.
+//!
+//! `TARGET/drivestone/<dataset>/` holds everything that drivestone makes there. A marker file says
+//! that it is drivestone's; nothing without the marker is ever touched.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+
+use super::ServerError;
+use super::account::Account;
+use crate::protocol::facts::{DatasetManifest, DatasetState};
+use crate::protocol::job::Dataset;
+
+const MARKER: &str = "drivestone.json";
+const MARKER_TEXT: &str = "{\"made_by\":\"drivestone\",\"format\":1}\n";
+const MANIFEST: &str = "manifest.json";
+/// Version of the manifest file.
+pub const MANIFEST_FORMAT: u32 = 1;
+/// Longest path of a Unix socket, bytes: 108 with its final zero.
+const LONGEST_SOCKET_PATH: usize = 107;
+
+/// Paths of one dataset's folder. Nothing is created by making this value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatasetFolder {
+    root: PathBuf,
+}
+
+/// Keeps other drivestones out of a dataset as long as it lives.
+#[derive(Debug)]
+pub struct DatasetLock {
+    _lock: Flock<File>,
+}
+
+impl DatasetFolder {
+    /// The folder of `dataset` below `target`, which must be absolute.
+    #[must_use]
+    pub fn new(target: &Path, dataset: &Dataset) -> Self {
+        Self { root: target.join("drivestone").join(dataset.folder()) }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The server's data directory.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.root.join("data")
+    }
+
+    /// Folder for the server's temporary files.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    /// The server's configuration file.
+    #[must_use]
+    pub fn configuration(&self) -> PathBuf {
+        self.root.join("my.cnf")
+    }
+
+    /// The server's log.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        self.root.join("server.log")
+    }
+
+    /// The server's socket.
+    ///
+    /// # Errors
+    /// When its path does not fit the kernel's address.
+    pub fn socket(&self) -> Result<PathBuf, ServerError> {
+        let path = self.root.join("run").join("s");
+        let length = path.as_os_str().len();
+        if length > LONGEST_SOCKET_PATH {
+            return Err(ServerError::SocketPathTooLong { path: path.display().to_string(), length });
+        }
+        Ok(path)
+    }
+
+    /// What stands here now. Reads only.
+    #[must_use]
+    pub fn state(&self, dataset: &Dataset, server_series: Option<&str>) -> DatasetState {
+        let foreign = |reason: String| DatasetState::Foreign { reason };
+        match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return DatasetState::Absent,
+            Err(error) => return foreign(format!("{}: {error}", self.root.display())),
+            Ok(mut entries) => {
+                if !self.root.join(MARKER).is_file() {
+                    return match entries.next() {
+                        None => DatasetState::Absent,
+                        Some(_) => foreign(format!(
+                            "{} holds files that drivestone did not make; move them away",
+                            self.root.display()
+                        )),
+                    };
+                }
+            }
+        }
+        if self.is_locked() {
+            return DatasetState::InUse;
+        }
+        match self.manifest() {
+            Ok(None) => DatasetState::HalfLoaded,
+            Err(error) => foreign(error.to_string()),
+            Ok(Some(manifest)) if manifest.dataset != *dataset => foreign(format!(
+                "{} holds another dataset than its name says; move it away",
+                self.root.display()
+            )),
+            Ok(Some(manifest)) => match server_series {
+                Some(series) if series != manifest.server_series => foreign(format!(
+                    "{} was made by {} and this server is {series}; remove the folder to load it anew",
+                    self.root.display(),
+                    manifest.server_series
+                )),
+                _ => DatasetState::Ready(manifest),
+            },
+        }
+    }
+
+    /// Makes the folder, marks it and locks it.
+    ///
+    /// # Errors
+    /// When it cannot be made, is in use, or holds what drivestone did not make.
+    pub fn claim(&self, account: Option<&Account>) -> Result<DatasetLock, ServerError> {
+        let parent = self.root.parent().unwrap_or(&self.root);
+        fs::create_dir_all(parent).map_err(|e| failed(parent, &e))?;
+        fs::create_dir_all(&self.root).map_err(|e| failed(&self.root, &e))?;
+        let marker = self.root.join(MARKER);
+        if !marker.is_file() {
+            let mut entries = fs::read_dir(&self.root).map_err(|e| failed(&self.root, &e))?;
+            if entries.next().is_some() {
+                return Err(ServerError::Folder {
+                    path: self.root.clone(),
+                    reason: "holds files that drivestone did not make; move them away".to_owned(),
+                });
+            }
+            fs::write(&marker, MARKER_TEXT).map_err(|e| failed(&marker, &e))?;
+        }
+        let lock = self.lock()?;
+        for folder in [self.root.clone(), self.temporary(), self.root.join("run")] {
+            fs::create_dir_all(&folder).map_err(|e| failed(&folder, &e))?;
+            hand_over(&folder, account)?;
+        }
+        Ok(lock)
+    }
+
+    /// Removes what an unfinished load left, so that the folder can be initialised anew.
+    ///
+    /// # Errors
+    /// When there is a finished dataset, which is never removed, or the removal fails.
+    pub fn discard_unfinished(&self, account: Option<&Account>) -> Result<(), ServerError> {
+        if self.root.join(MANIFEST).exists() || !self.root.join(MARKER).is_file() {
+            return Err(ServerError::Folder {
+                path: self.root.clone(),
+                reason: "is not an unfinished dataset; it stays as it is".to_owned(),
+            });
+        }
+        let data = self.data();
+        match fs::remove_dir_all(&data) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&data, &error)),
+            _ => {}
+        }
+        fs::create_dir(&data).map_err(|e| failed(&data, &e))?;
+        hand_over(&data, account)
+    }
+
+    /// The manifest, when the dataset is finished.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn manifest(&self) -> Result<Option<DatasetManifest>, ServerError> {
+        let path = self.root.join(MANIFEST);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|e| failed(&path, &e))?,
+        };
+        match serde_json::from_str::<DatasetManifest>(&text) {
+            Ok(manifest) if manifest.format == MANIFEST_FORMAT => Ok(Some(manifest)),
+            Ok(manifest) => Err(ServerError::Folder {
+                path,
+                reason: format!("format {} is not {MANIFEST_FORMAT}, which this version reads", manifest.format),
+            }),
+            Err(error) => Err(ServerError::Folder { path, reason: format!("not a manifest: {error}") }),
+        }
+    }
+
+    /// Writes the manifest: from now on the dataset counts as finished.
+    ///
+    /// # Errors
+    /// When it cannot be written durably.
+    pub fn write_manifest(&self, manifest: &DatasetManifest) -> Result<(), ServerError> {
+        let path = self.root.join(MANIFEST);
+        let text = serde_json::to_string_pretty(manifest)
+            .map_err(|e| ServerError::Folder { path: path.clone(), reason: e.to_string() })?;
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(&self.root)?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|e| e.error)?;
+            File::open(&self.root)?.sync_all()
+        };
+        write().map_err(|e| failed(&path, &e))
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.root.join("lock")
+    }
+
+    fn lock(&self) -> Result<DatasetLock, ServerError> {
+        let path = self.lock_path();
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| failed(&path, &e))?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| ServerError::Folder {
+            path: self.root.clone(),
+            reason: "another drivestone uses this dataset; wait for it to end".to_owned(),
+        })?;
+        Ok(DatasetLock { _lock: lock })
+    }
+
+    fn is_locked(&self) -> bool {
+        let Ok(file) = File::open(self.lock_path()) else { return false };
+        Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
+    }
+}
+
+/// Gives a folder to the server's account and keeps everybody else out.
+pub fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|e| failed(path, &e))?;
+    if let Some(account) = account {
+        chown(path, Some(account.uid), Some(account.gid)).map_err(|e| failed(path, &e))?;
+    }
+    Ok(())
+}
+
+fn failed(path: &Path, error: &io::Error) -> ServerError {
+    ServerError::Folder { path: path.to_path_buf(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::KeyDistribution;
+
+    fn dataset(rows: u64) -> Dataset {
+        Dataset {
+            tables: 2,
+            rows,
+            keys: KeyDistribution::Uniform,
+            seed: 1,
+            page_bytes: 16384,
+            character_set: "latin1".into(),
+        }
+    }
+
+    fn manifest(dataset: &Dataset) -> DatasetManifest {
+        DatasetManifest {
+            format: MANIFEST_FORMAT,
+            dataset: dataset.clone(),
+            server_series: "MariaDB 10.11".into(),
+            creation: "test".into(),
+            finished: "2026-01-01T00:00:00Z".into(),
+            measured: crate::protocol::facts::DatasetSize {
+                rows: 2,
+                file_bytes: 1,
+                data_bytes: 1,
+                index_bytes: 0,
+            },
+            runs_since: 0,
+        }
+    }
+
+    #[test]
+    fn states_follow_what_is_there() {
+        let target = tempfile::tempdir().unwrap();
+        let dataset = dataset(10);
+        let folder = DatasetFolder::new(target.path(), &dataset);
+        assert_eq!(folder.state(&dataset, None), DatasetState::Absent);
+
+        let lock = folder.claim(None).unwrap();
+        assert_eq!(folder.state(&dataset, None), DatasetState::InUse);
+        assert!(folder.claim(None).unwrap_err().to_string().contains("another drivestone"));
+        drop(lock);
+        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded);
+
+        folder.discard_unfinished(None).unwrap();
+        folder.write_manifest(&manifest(&dataset)).unwrap();
+        assert_eq!(folder.state(&dataset, Some("MariaDB 10.11")), DatasetState::Ready(manifest(&dataset)));
+        assert!(matches!(folder.state(&dataset, Some("MariaDB 11.8")), DatasetState::Foreign { .. }));
+        assert!(folder.discard_unfinished(None).is_err(), "a finished dataset is never removed");
+
+        fs::write(folder.root().join(MANIFEST), "{").unwrap();
+        assert!(matches!(folder.state(&dataset, None), DatasetState::Foreign { .. }));
+    }
+
+    #[test]
+    fn what_others_made_is_not_touched() {
+        let target = tempfile::tempdir().unwrap();
+        let dataset = dataset(11);
+        let folder = DatasetFolder::new(target.path(), &dataset);
+        fs::create_dir_all(folder.root()).unwrap();
+        fs::write(folder.root().join("precious"), "data").unwrap();
+        assert!(matches!(folder.state(&dataset, None), DatasetState::Foreign { .. }));
+        assert!(folder.claim(None).is_err());
+        assert!(folder.discard_unfinished(None).is_err());
+        assert_eq!(fs::read_to_string(folder.root().join("precious")).unwrap(), "data");
+    }
+
+    #[test]
+    fn long_socket_paths_are_refused() {
+        let target = PathBuf::from(format!("/{}", "x".repeat(100)));
+        let error = DatasetFolder::new(&target, &dataset(1)).socket().unwrap_err();
+        assert!(error.to_string().contains("the kernel allows 107"), "{error}");
+    }
+}
