@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::plan::Plan;
+pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 
 /// Everything that a report says about one result.
@@ -140,21 +141,6 @@ pub struct LatencySummary {
     pub oldest_in_flight_ms: Option<f64>,
     /// The 99th percentile if every transaction in flight at the end had completed at that moment.
     pub p99_with_in_flight_ms: f64,
-}
-
-/// Shares of all processors' time, 0–1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CpuShares {
-    /// User.
-    pub user: f64,
-    /// Kernel and interrupts.
-    pub system: f64,
-    /// Idle with I/O in flight.
-    pub iowait: f64,
-    /// Idle.
-    pub idle: f64,
-    /// Taken by the hypervisor.
-    pub steal: f64,
 }
 
 /// How the database's work became I/O. A figure whose counter the server lacks is `None`.

@@ -1,1 +1,12 @@
-//! To be written.
+//! What a host's kernel and its database server say: /proc and /sys, and the server's counters.
+//!
+//! Everything here is read, nothing is created. What a kernel or a server does not tell stays absent.
+
+pub mod devices;
+pub mod diskstats;
+pub mod host;
+pub mod innodb;
+mod kernel_file;
+pub mod mounts;
+pub mod sampler;
+pub mod target;

@@ -1,0 +1,178 @@
+//! What a host is, and its processor and pressure counters.
+
+use std::fs;
+use std::path::Path;
+
+use nix::unistd::geteuid;
+
+use crate::protocol::facts::{DatasetState, HostFacts, ServerFacts, TargetFacts};
+use crate::protocol::sample::{CpuCounters, IoPressure};
+
+/// This host, with what others found about target, server and dataset. What /proc does not tell is
+/// empty or 0.
+#[must_use]
+pub fn facts(target: TargetFacts, server: ServerFacts, dataset: DatasetState) -> HostFacts {
+    let text = |path: &str| text_of(Path::new(path));
+    let kernel = |name: &str| text(&format!("/proc/sys/kernel/{name}")).trim().to_owned();
+    let (stat, memory) = (text("/proc/stat"), text("/proc/meminfo"));
+    // `arch` exists since Linux 6.1; before, what this program was built for is close enough.
+    let architecture = Some(kernel("arch")).filter(|a| !a.is_empty());
+    HostFacts {
+        hostname: kernel("hostname"),
+        kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")).trim().to_owned(),
+        architecture: architecture.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        os: parse_pretty_name(&text("/etc/os-release"))
+            .or_else(|| parse_pretty_name(&text("/usr/lib/os-release"))),
+        cpu_model: parse_cpu_model(&text("/proc/cpuinfo")),
+        cpus: count_cpus(&stat),
+        memory_bytes: parse_memory(&memory, "MemTotal").unwrap_or(0),
+        memory_available_bytes: parse_memory(&memory, "MemAvailable")
+            .or_else(|| parse_memory(&memory, "MemFree"))
+            .unwrap_or(0),
+        uid: geteuid().as_raw(),
+        target,
+        server,
+        dataset,
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// The `cpu` line of `/proc/stat`, which is its first. Columns that old kernels lack count as 0.
+#[must_use]
+pub fn parse_cpu(stat: &str) -> Option<CpuCounters> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let mut columns = line.split_ascii_whitespace().map(str::parse::<u64>);
+    let mut required = || columns.next()?.ok();
+    let (user, nice, system, idle) = (required()?, required()?, required()?, required()?);
+    let mut optional = || columns.next().and_then(Result::ok).unwrap_or(0);
+    let (iowait, hard, soft, steal) = (optional(), optional(), optional(), optional());
+    Some(CpuCounters {
+        user: user.saturating_add(nice),
+        system,
+        idle,
+        iowait,
+        interrupts: hard.saturating_add(soft),
+        steal,
+    })
+}
+
+/// Processors online: the `cpuN` lines of `/proc/stat`.
+fn count_cpus(stat: &str) -> u32 {
+    let numbered = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    u32::try_from(stat.lines().filter(numbered).count()).unwrap_or(u32::MAX)
+}
+
+/// Both totals of `/proc/pressure/io`.
+#[must_use]
+pub fn parse_io_pressure(text: &str) -> Option<IoPressure> {
+    let total = |kind: &str| {
+        let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(kind))?;
+        line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
+    };
+    Some(IoPressure { some_us: total("some")?, full_us: total("full")? })
+}
+
+/// Bytes of one line of `/proc/meminfo`.
+fn parse_memory(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Model of the first processor. ARM kernels do not tell it.
+fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
+    ["model name", "cpu model", "cpu"].iter().find_map(|key| {
+        cpuinfo.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            let words: Vec<&str> = value.split_whitespace().collect();
+            (name.trim() == *key && !words.is_empty()).then(|| words.join(" "))
+        })
+    })
+}
+
+/// PRETTY_NAME of os-release, which follows a shell's rules for quotes.
+fn parse_pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.trim().strip_prefix("PRETTY_NAME="))?.trim();
+    let quoted = |quote| value.strip_prefix(quote).and_then(|v| v.strip_suffix(quote));
+    let name = if let Some(literal) = quoted('\'') {
+        literal.to_owned()
+    } else {
+        let mut name = String::new();
+        let mut characters = quoted('"').unwrap_or(value).chars();
+        while let Some(character) = characters.next() {
+            name.extend(if character == '\\' { characters.next() } else { Some(character) });
+        }
+        name
+    };
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn processor_time() {
+        let stat = "cpu  100 5 30 4000 60 7 8 9 50 2\ncpu0 50 5 15 2000 30 3 4 5 25 1\n\
+                    cpu1 50 0 15 2000 30 4 4 4 25 1\nintr 12 0\nctxt 3\n";
+        let expected =
+            CpuCounters { user: 105, system: 30, idle: 4000, iowait: 60, interrupts: 15, steal: 9 };
+        assert_eq!(parse_cpu(stat), Some(expected));
+        assert_eq!(count_cpus(stat), 2);
+        let old = CpuCounters { user: 3, system: 3, idle: 4, ..CpuCounters::default() };
+        assert_eq!(parse_cpu("cpu 1 2 3 4"), Some(old));
+        assert_eq!(parse_cpu("cpu 1 2 3"), None);
+        assert_eq!(parse_cpu("cpu0 1 2 3 4"), None);
+    }
+
+    #[test]
+    fn pressure() {
+        let text = "some avg10=0.12 avg60=0.17 avg300=0.33 total=5227015\n\
+                    full avg10=0.12 avg60=0.15 avg300=0.28 total=3879774\n";
+        let expected = IoPressure { some_us: 5_227_015, full_us: 3_879_774 };
+        assert_eq!(parse_io_pressure(text), Some(expected));
+        assert_eq!(parse_io_pressure("some avg10=0.12 total=5\n"), None);
+        assert_eq!(parse_io_pressure(""), None);
+    }
+
+    #[test]
+    fn memory() {
+        let text = "MemTotal:       24684084 kB\nMemFree:          100 kB\nMemAvailable:   200 kB\n";
+        assert_eq!(parse_memory(text, "MemTotal"), Some(24_684_084 * 1024));
+        assert_eq!(parse_memory(text, "MemAvailable"), Some(204_800));
+        assert_eq!(parse_memory(text, "Mem"), None);
+    }
+
+    #[test]
+    fn processor_models() {
+        let x86 = "processor\t: 0\ncpu family\t: 6\nmodel\t: 85\nmodel name\t: Intel(R)  Xeon(R) E5\n";
+        assert_eq!(parse_cpu_model(x86).as_deref(), Some("Intel(R) Xeon(R) E5"));
+        assert_eq!(parse_cpu_model("processor : 0\ncpu : POWER9\n").as_deref(), Some("POWER9"));
+        assert_eq!(parse_cpu_model("processor : 0\nCPU part : 0xd0c\n"), None);
+    }
+
+    #[test]
+    fn names_of_distributions() {
+        let name = |text: &str| parse_pretty_name(text);
+        let debian = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(name(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(name("PRETTY_NAME='a \\b'").as_deref(), Some("a \\b"));
+        assert_eq!(name(r#"PRETTY_NAME="a \"b\" \$c""#).as_deref(), Some(r#"a "b" $c"#));
+        assert_eq!(name("PRETTY_NAME=Void").as_deref(), Some("Void"));
+        assert_eq!((name("PRETTY_NAME=\"\""), name("NAME=x")), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn text_never_panics(text in "(cpu|some|PRETTY_NAME=|MemTotal:|model name|total=|[ -~\n]){0,30}") {
+            let _ = (parse_cpu(&text), parse_io_pressure(&text), parse_cpu_model(&text));
+            let _ = (count_cpus(&text), parse_pretty_name(&text), parse_memory(&text, "MemTotal"));
+        }
+    }
+}
