@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::protocol::Event;
-use crate::protocol::facts::{HostFacts, ServerFacts};
+use crate::protocol::facts::ServerFacts;
 use crate::protocol::job::ProbeJob;
 use crate::server::folder::DatasetFolder;
 use crate::server::{account, find};
@@ -19,18 +19,8 @@ pub fn probe(job: &ProbeJob) -> Event {
         ServerFacts::Missing { .. } => None,
     };
     let folder = DatasetFolder::new(Path::new(&target.path), &job.dataset);
-    Event::Probed(Box::new(HostFacts {
-        hostname: host::hostname(),
-        kernel: host::kernel(),
-        architecture: host::architecture(),
-        os: host::os(),
-        cpu_model: host::cpu_model(),
-        cpus: host::cpus(),
-        memory_bytes: host::memory_bytes(),
-        memory_available_bytes: host::memory_available_bytes(),
-        uid: nix::unistd::geteuid().as_raw(),
-        dataset: folder.state(&job.dataset, series.as_deref()),
-        target,
-        server,
-    }))
+    let state = folder.state(&job.dataset, series.as_deref());
+    let mut facts = host::facts(target, server, state);
+    facts.socket_path = folder.socket_path().display().to_string();
+    Event::Probed(Box::new(facts))
 }

@@ -1,6 +1,29 @@
-//! What the arithmetic predicts before anything runs.
+//! What the arithmetic predicts before anything runs: sizes, and how the buffer pool will do.
+//!
+//! Hit ratio and misses follow Che's approximation: under independent references a page with rate λ is
+//! in an LRU cache with probability 1 − e^(−λt), where t, the cache's characteristic time, makes the
+//! expected number of cached pages equal to the cache's size. InnoDB's midpoint insertion keeps pages
+//! that are touched again a little longer than plain LRU, so skewed keys may do slightly better.
 
 use serde::{Deserialize, Serialize};
+
+use crate::protocol::job::Dataset;
+use crate::workload::oltp::{OltpReadWrite, PageVisits};
+use crate::workload::schema::{
+    CLUSTERED_RECORD_BYTES, EXTENT_SLACK_BYTES, FILL_FACTOR, INDEX_FILL_FACTOR, INDEX_RECORD_BYTES,
+    PAGE_OVERHEAD_BYTES,
+};
+
+/// Pages of the pool that hold no leaf pages of the tables, as a share: undo, inner nodes, free list.
+const POOL_OVERHEAD: f64 = 0.03;
+/// Inner nodes of the trees, as a share of their leaves.
+const INNER_NODES: f64 = 0.01;
+/// Bytes of system, undo, temporary and doublewrite files beside the tables and the redo log.
+const SERVER_FILES_BYTES: u64 = 160 << 20;
+/// Redo bytes for a row loaded.
+const REDO_BYTES_PER_ROW: f64 = 260.0;
+/// Equal parts of the id range in which the key distribution counts as flat.
+const GRID: u32 = 400;
 
 /// Predicted sizes and buffer-pool behaviour.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,4 +50,174 @@ pub struct Estimate {
     pub space_bytes: u64,
     /// Bytes written to the device while loading.
     pub load_write_bytes: u64,
+}
+
+/// Size of a dataset on disk, bytes, before a pool has been chosen for it.
+#[must_use]
+pub fn dataset_bytes(dataset: &Dataset) -> u64 {
+    Pages::of(dataset).bytes(dataset)
+}
+
+/// Predicts how `mix` will do on `dataset` with a pool and redo log of these sizes.
+#[must_use]
+pub fn estimate(dataset: &Dataset, mix: &OltpReadWrite, pool_bytes: u64, log_bytes: u64) -> Estimate {
+    let pages = Pages::of(dataset);
+    let rows = u64::from(dataset.tables) * dataset.rows;
+    let bytes = pages.bytes(dataset);
+    let pool_pages = pool_bytes / u64::from(dataset.page_bytes);
+    let visits = mix.page_visits(pages.rows_per_leaf);
+    let groups = groups(dataset, mix, &pages, visits);
+    let cached_leaves = pool_pages as f64 * (1.0 - POOL_OVERHEAD);
+    let hits = hits_per_transaction(&groups, cached_leaves);
+    let visits_per_transaction = visits.clustered + visits.index;
+    // Every page is written twice, through the doublewrite buffer, and every row goes through the log.
+    let load_write_bytes = 2 * bytes + (rows as f64 * REDO_BYTES_PER_ROW) as u64;
+    Estimate {
+        rows,
+        bytes_per_row: bytes as f64 / rows as f64,
+        dataset_bytes: bytes,
+        clustered_pages: pages.clustered as u64,
+        index_pages: pages.index as u64,
+        pool_pages,
+        visits_per_transaction,
+        hit_ratio: hits / visits_per_transaction,
+        misses_per_transaction: visits_per_transaction - hits,
+        space_bytes: bytes + log_bytes + SERVER_FILES_BYTES,
+        load_write_bytes,
+    }
+}
+
+/// Leaf pages of a dataset, all tables together.
+struct Pages {
+    rows_per_leaf: f64,
+    clustered: f64,
+    index: f64,
+}
+
+impl Pages {
+    fn of(dataset: &Dataset) -> Self {
+        let usable = f64::from(dataset.page_bytes) - PAGE_OVERHEAD_BYTES;
+        let rows_per_leaf = (usable * FILL_FACTOR / CLUSTERED_RECORD_BYTES).floor().max(1.0);
+        let entries_per_leaf = (usable * INDEX_FILL_FACTOR / INDEX_RECORD_BYTES).floor().max(1.0);
+        let (tables, rows) = (f64::from(dataset.tables), dataset.rows as f64);
+        Self {
+            rows_per_leaf,
+            clustered: tables * (rows / rows_per_leaf).ceil(),
+            index: tables * (rows / entries_per_leaf).ceil(),
+        }
+    }
+
+    fn bytes(&self, dataset: &Dataset) -> u64 {
+        let pages = (self.clustered + self.index) * (1.0 + INNER_NODES);
+        let slack = f64::from(dataset.tables) * EXTENT_SLACK_BYTES;
+        (pages * f64::from(dataset.page_bytes) + slack) as u64
+    }
+}
+
+/// Pages that are visited equally often.
+struct Group {
+    pages: f64,
+    visits_per_transaction: f64,
+}
+
+/// Divides the leaves into groups along the key distribution.
+fn groups(dataset: &Dataset, mix: &OltpReadWrite, pages: &Pages, visits: PageVisits) -> Vec<Group> {
+    let mut edges: Vec<f64> = (0..=GRID).map(|n| f64::from(n) / f64::from(GRID)).collect();
+    edges.extend(mix.keys.breakpoints());
+    edges.sort_by(f64::total_cmp);
+    // The distribution covers the ids addressed, the pages the rows loaded.
+    let ids_per_row = mix.table_size as f64 / dataset.rows as f64;
+    let loaded = |share: f64| (share * ids_per_row).min(1.0);
+    let mut groups: Vec<Group> = edges
+        .windows(2)
+        .map(|edge| Group {
+            pages: pages.clustered * (loaded(edge[1]) - loaded(edge[0])),
+            visits_per_transaction: visits.clustered
+                * (mix.keys.cumulative(edge[1]) - mix.keys.cumulative(edge[0])),
+        })
+        .collect();
+    groups.push(Group { pages: pages.index, visits_per_transaction: visits.index });
+    groups
+}
+
+/// Che's approximation. Visits to ids beyond the last row find the same last page: hits.
+fn hits_per_transaction(groups: &[Group], cached: f64) -> f64 {
+    let all: f64 = groups.iter().map(|group| group.pages).sum();
+    let visits: f64 = groups.iter().map(|group| group.visits_per_transaction).sum();
+    if cached >= all {
+        return visits;
+    }
+    let in_cache = |group: &Group, time: f64| match group.pages > 0.0 {
+        true => -(-group.visits_per_transaction / group.pages * time).exp_m1(),
+        false => 1.0,
+    };
+    let filled = |time: f64| groups.iter().map(|g| g.pages * in_cache(g, time)).sum::<f64>();
+    let (mut low, mut high) = (0.0, 1.0);
+    while filled(high) < cached && high < 1e18 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if filled(middle) < cached { low = middle } else { high = middle }
+    }
+    groups.iter().map(|group| group.visits_per_transaction * in_cache(group, high)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::KeyDistribution;
+
+    const GIB: u64 = 1 << 30;
+
+    fn published(keys: KeyDistribution) -> (Dataset, OltpReadWrite) {
+        let dataset = Dataset {
+            tables: 100,
+            rows: 10_000_000,
+            keys,
+            seed: 1,
+            page_bytes: 16384,
+            character_set: "latin1".into(),
+        };
+        (dataset, OltpReadWrite { tables: 100, table_size: 10_000_000, range_size: 100, keys })
+    }
+
+    #[test]
+    fn the_published_method_with_uniform_keys_hits_about_its_share_of_pages() {
+        let (dataset, mix) = published(KeyDistribution::Uniform);
+        let e = estimate(&dataset, &mix, 24 * GIB, GIB);
+        assert!((230e9..265e9).contains(&(e.dataset_bytes as f64)), "{e:?}");
+        assert!((0.07..0.13).contains(&e.hit_ratio), "{e:?}");
+    }
+
+    #[test]
+    fn special_keys_sit_in_the_pool_while_the_dataset_does_not() {
+        let (dataset, mix) = published(KeyDistribution::Special);
+        let e = estimate(&dataset, &mix, 24 * GIB, GIB);
+        assert!((0.7..0.85).contains(&e.hit_ratio), "{e:?}");
+        assert!(e.misses_per_transaction > 1.0);
+    }
+
+    #[test]
+    fn a_pool_as_large_as_the_dataset_misses_nothing() {
+        let (dataset, mix) = published(KeyDistribution::Uniform);
+        let e = estimate(&dataset, &mix, 300 * GIB, GIB);
+        assert_eq!((e.hit_ratio, e.misses_per_transaction), (1.0, 0.0));
+    }
+
+    #[test]
+    fn addressing_a_tenth_of_the_rows_needs_a_tenth_of_the_pool() {
+        let (dataset, mut mix) = published(KeyDistribution::Uniform);
+        mix.table_size /= 10;
+        let e = estimate(&dataset, &mix, 60 * GIB, GIB);
+        assert!(e.hit_ratio > 0.9, "{e:?}");
+    }
+
+    #[test]
+    fn a_larger_pool_never_hits_less() {
+        let (dataset, mix) = published(KeyDistribution::Special);
+        let ratios: Vec<f64> =
+            (1..30).map(|n| estimate(&dataset, &mix, n * 8 * GIB, GIB).hit_ratio).collect();
+        assert!(ratios.windows(2).all(|w| w[0] <= w[1]), "{ratios:?}");
+    }
 }

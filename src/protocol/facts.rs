@@ -31,7 +31,12 @@ pub struct HostFacts {
     pub server: ServerFacts,
     /// What stands in the place of the planned dataset.
     pub dataset: DatasetState,
+    /// Where the server's Unix socket would be.
+    pub socket_path: String,
 }
+
+/// Longest path of a Unix socket, bytes: the kernel's 108 with its final zero.
+pub const LONGEST_SOCKET_PATH: usize = 107;
 
 /// The directory on the device under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::ServerError;
 use super::account::Account;
-use crate::protocol::facts::{DatasetManifest, DatasetState};
+use crate::protocol::facts::{DatasetManifest, DatasetState, LONGEST_SOCKET_PATH};
 use crate::protocol::job::Dataset;
 
 const MARKER: &str = "drivestone.json";
@@ -20,8 +20,6 @@ const MARKER_TEXT: &str = "{\"made_by\":\"drivestone\",\"format\":1}\n";
 const MANIFEST: &str = "manifest.json";
 /// Version of the manifest file.
 pub const MANIFEST_FORMAT: u32 = 1;
-/// Longest path of a Unix socket, bytes: 108 with its final zero.
-const LONGEST_SOCKET_PATH: usize = 107;
 
 /// Paths of one dataset's folder. Nothing is created by making this value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,12 +70,18 @@ impl DatasetFolder {
         self.root.join("server.log")
     }
 
+    /// The server's socket, whether or not its path is short enough.
+    #[must_use]
+    pub fn socket_path(&self) -> PathBuf {
+        self.root.join("run").join("s")
+    }
+
     /// The server's socket.
     ///
     /// # Errors
     /// When its path does not fit the kernel's address.
     pub fn socket(&self) -> Result<PathBuf, ServerError> {
-        let path = self.root.join("run").join("s");
+        let path = self.socket_path();
         let length = path.as_os_str().len();
         if length > LONGEST_SOCKET_PATH {
             return Err(ServerError::SocketPathTooLong { path: path.display().to_string(), length });
