@@ -20,7 +20,9 @@ pub enum ServerError {
     #[error("{0}")]
     NotFound(String),
     /// The account does not exist.
-    #[error("the account `{0}` does not exist here; name one that does in the hardware profile's server.account")]
+    #[error(
+        "the account `{0}` does not exist here; name one that does in the hardware profile's server.account"
+    )]
     NoAccount(String),
     /// The folder cannot be used.
     #[error("{path}: {reason}")]

@@ -135,6 +135,7 @@ fn count_run(served: &Served, outbox: &Outbox) {
         None => Ok(()),
     });
     if let Err(error) = counted {
-        outbox.send(Event::Warning { text: format!("this run could not be counted in the manifest: {error}") });
+        outbox
+            .send(Event::Warning { text: format!("this run could not be counted in the manifest: {error}") });
     }
 }

@@ -155,10 +155,7 @@ impl Room {
     }
 }
 
-fn start(
-    job: &ServeJob,
-    give_up: &dyn Fn() -> bool,
-) -> Result<(Server, Served, ServerReady), ServerError> {
+fn start(job: &ServeJob, give_up: &dyn Fn() -> bool) -> Result<(Server, Served, ServerReady), ServerError> {
     let programs = find::find(job.server_program.as_deref())?;
     let account = account::choose(job.account.as_deref())?;
     let target = target(&job.target, job.create_target)?;

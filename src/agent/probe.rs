@@ -20,7 +20,6 @@ pub fn probe(job: &ProbeJob) -> Event {
     };
     let folder = DatasetFolder::new(Path::new(&target.path), &job.dataset);
     let state = folder.state(&job.dataset, series.as_deref());
-    let mut facts = host::facts(target, server, state);
-    facts.socket_path = folder.socket_path().display().to_string();
-    Event::Probed(Box::new(facts))
+    let socket_path = folder.socket_path().display().to_string();
+    Event::Probed(Box::new(host::facts(target, server, state, socket_path)))
 }

@@ -46,7 +46,9 @@ fn read_events(stdout: ChildStdout, sender: &Sender<Line>) {
         let Ok(line) = line else { break };
         let message = match serde_json::from_str(&line) {
             Ok(event) => Line::Event(event),
-            Err(error) => Line::Unreadable(format!("{error}: {}", line.chars().take(200).collect::<String>())),
+            Err(error) => {
+                Line::Unreadable(format!("{error}: {}", line.chars().take(200).collect::<String>()))
+            }
         };
         if sender.send(message).is_err() {
             return;

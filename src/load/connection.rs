@@ -104,11 +104,8 @@ fn placeholders(parameters: &Parameters) -> Params {
         Parameters::Id(id) => vec![Value::UInt(*id)],
         Parameters::Range(from, to) => vec![Value::UInt(*from), Value::UInt(*to)],
         Parameters::Text(c, id) => vec![Value::Bytes(c.to_vec()), Value::UInt(*id)],
-        Parameters::Row(id, k, c, pad) => vec![
-            Value::UInt(*id),
-            Value::UInt(*k),
-            Value::Bytes(c.to_vec()),
-            Value::Bytes(pad.to_vec()),
-        ],
+        Parameters::Row(id, k, c, pad) => {
+            vec![Value::UInt(*id), Value::UInt(*k), Value::Bytes(c.to_vec()), Value::Bytes(pad.to_vec())]
+        }
     })
 }

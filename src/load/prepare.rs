@@ -135,10 +135,7 @@ impl Prepare<'_> {
 
     fn verify_tables(&self, connection: &mut Conn, manifest: &DatasetManifest) -> Result<(), PrepareError> {
         let found: Option<u32> = connection
-            .exec_first(
-                "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ?",
-                (DATABASE,),
-            )
+            .exec_first("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ?", (DATABASE,))
             .map_err(refused("count the tables"))?;
         match found.unwrap_or(0) {
             found if found == manifest.dataset.tables => Ok(()),
@@ -164,9 +161,8 @@ impl Prepare<'_> {
         let loaded = AtomicU64::new(0);
         self.in_parallel(chunk::count(self.dataset), |connection, buffer, index| {
             let chunk = chunk::at(self.dataset, index);
-            self.load_chunk(connection, buffer, &chunk).map_err(|source| {
-                self.explain(source, &chunk, loaded.load(Ordering::Relaxed), total)
-            })?;
+            self.load_chunk(connection, buffer, &chunk)
+                .map_err(|source| self.explain(source, &chunk, loaded.load(Ordering::Relaxed), total))?;
             let done = loaded.fetch_add(chunk.rows(), Ordering::Relaxed) + chunk.rows();
             (self.progress)(PrepareStep::Rows, done, total);
             Ok(())

@@ -1,1 +1,248 @@
-//! What must be true before anything is created.
+//! What must be true before anything is created: a pure function of the plan and of probed facts.
+
+use super::Plan;
+use crate::protocol::facts::{
+    DatasetState, HostFacts, LONGEST_SOCKET_PATH, MountFacts, ServerFacts, TargetState,
+};
+use crate::protocol::job::Transport;
+use crate::spec::ByteSize;
+
+/// Filesystems that live in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+/// Filesystems on another machine.
+const NETWORK: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "fuse.sshfs", "9p", "fuse.glusterfs"];
+/// A plan that predicts fewer misses than this measures memory.
+const LEAST_MISSES: f64 = 1.0;
+
+/// What stands against a plan on a host.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Preflight {
+    /// The run is refused.
+    pub refusals: Vec<Problem>,
+    /// The run goes on; its reader should know.
+    pub warnings: Vec<Problem>,
+}
+
+/// One problem, and the field that it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// Which file the field stands in.
+    pub file: ProfileKind,
+    /// Dotted path, such as `device.path`.
+    pub field: &'static str,
+    /// What is wrong, with the values, and what would be right.
+    pub text: String,
+}
+
+/// Which of the two files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileKind {
+    /// The hardware profile.
+    Hardware,
+    /// The test profile.
+    Test,
+}
+
+/// Compares a plan with what was found.
+#[must_use]
+pub fn preflight(plan: &Plan, facts: &HostFacts) -> Preflight {
+    let mut found = Preflight::default();
+    check_target(plan, facts, &mut found);
+    check_space(plan, facts, &mut found);
+    check_memory(plan, facts, &mut found);
+    check_working_set(plan, &mut found);
+    check_server(plan, facts, &mut found);
+    check_dataset(facts, &mut found);
+    found
+}
+
+impl Preflight {
+    fn refuse(&mut self, file: ProfileKind, field: &'static str, text: String) {
+        self.refusals.push(Problem { file, field, text });
+    }
+
+    fn refuse_hardware(&mut self, field: &'static str, text: String) {
+        self.refuse(ProfileKind::Hardware, field, text);
+    }
+
+    fn warn_hardware(&mut self, field: &'static str, text: String) {
+        self.warnings.push(Problem { file: ProfileKind::Hardware, field, text });
+    }
+}
+
+const PATH: &str = "device.path";
+
+fn check_target(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
+    let target = &facts.target;
+    let path = &target.path;
+    match target.state {
+        TargetState::Writable => {}
+        TargetState::Missing if plan.hardware.create_target => {}
+        TargetState::Missing => found.refuse_hardware(
+            PATH,
+            format!(
+                "`{path}` does not exist; mount the device there, or let it be made with device.create: true"
+            ),
+        ),
+        TargetState::ReadOnly => found.refuse_hardware(
+            PATH,
+            format!("`{path}` is on a filesystem mounted read-only; mount it read-write"),
+        ),
+        TargetState::NotPermitted => found.refuse_hardware(
+            PATH,
+            format!("user id {} may not create files in `{path}`; change its mode or its owner", facts.uid),
+        ),
+        TargetState::NotADirectory => {
+            found.refuse_hardware(
+                PATH,
+                format!("`{path}` is not a directory; name the directory on the device"),
+            );
+        }
+    }
+    if let Some(folder) = &target.blocked_at {
+        found.refuse_hardware(
+            PATH,
+            format!("the server's account cannot pass `{folder}`, which is above `{path}`; allow it with chmod o+x"),
+        );
+    }
+    match &target.mount {
+        Some(mount) => check_filesystem(path, mount, found),
+        None => found.warn_hardware(
+            PATH,
+            format!("no mount was found for `{path}`, so there will be no device statistics"),
+        ),
+    }
+}
+
+fn check_filesystem(path: &str, mount: &MountFacts, found: &mut Preflight) {
+    let filesystem = mount.filesystem.as_str();
+    if IN_MEMORY.contains(&filesystem) {
+        found.warn_hardware(
+            PATH,
+            format!(
+                "`{path}` is on {filesystem}: this measures memory, not storage, and O_DIRECT may be refused"
+            ),
+        );
+    } else if NETWORK.contains(&filesystem) {
+        found.warn_hardware(
+            PATH,
+            format!(
+                "`{path}` is on {filesystem}: this measures the network and the server behind it as well"
+            ),
+        );
+    } else if mount.device.is_none() {
+        found.warn_hardware(
+            PATH,
+            format!(
+                "`{path}` is on {filesystem} without a block device, so there will be no device statistics"
+            ),
+        );
+    }
+}
+
+fn check_space(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
+    let target = &facts.target;
+    let size = ByteSize::of_bytes;
+    // Usable space: what is free, and what the dataset in its place already takes.
+    let reused = match &facts.dataset {
+        DatasetState::Ready(manifest) => manifest.measured.file_bytes,
+        _ => 0,
+    };
+    let usable = target.free_bytes + reused;
+    if usable < plan.hardware.required_bytes {
+        found.refuse_hardware(
+            "device.required_space",
+            format!(
+                "the method demands {} of usable space; {} has {} free of {}",
+                size(plan.hardware.required_bytes),
+                target.path,
+                size(target.free_bytes),
+                size(target.total_bytes)
+            ),
+        );
+    }
+    let needed = plan.estimate.space_bytes.saturating_sub(reused);
+    if target.free_bytes < needed {
+        found.refuse_hardware(
+            PATH,
+            format!(
+                "the dataset and its server need {} more on {}, which has {} free; make space or use a smaller dataset",
+                size(needed),
+                target.path,
+                size(target.free_bytes)
+            ),
+        );
+    }
+}
+
+fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
+    let pool = plan.server.buffer_pool_bytes;
+    let size = ByteSize::of_bytes;
+    let text = |compared: &str, bytes: u64| {
+        format!(
+            "a buffer pool of {} ({}) exceeds the {compared} of {}; make it smaller",
+            size(pool),
+            plan.server.buffer_pool_origin,
+            size(bytes)
+        )
+    };
+    if pool >= facts.memory_bytes {
+        found.refuse_hardware("memory.buffer_pool", text("host's memory", facts.memory_bytes));
+    } else if pool > facts.memory_available_bytes {
+        found.warn_hardware("memory.buffer_pool", text("available memory", facts.memory_available_bytes));
+    }
+}
+
+fn check_working_set(plan: &Plan, found: &mut Preflight) {
+    let e = &plan.estimate;
+    if e.misses_per_transaction >= LEAST_MISSES || plan.allow_cached {
+        return;
+    }
+    found.refuse(
+        ProfileKind::Test,
+        "allow_cached",
+        format!(
+            "the working set fits the buffer pool: {} leaf pages with {} keys against a pool of {} pages ({}) \
+             predict a hit ratio of {:.1} % and {:.2} misses a transaction, where a storage test needs at least \
+             {LEAST_MISSES}; use a smaller pool or a larger dataset, or say allow_cached: true",
+            e.clustered_pages + e.index_pages,
+            plan.workload.mix.keys.name(),
+            e.pool_pages,
+            ByteSize::of_bytes(plan.server.buffer_pool_bytes),
+            e.hit_ratio * 100.0,
+            e.misses_per_transaction
+        ),
+    );
+}
+
+fn check_server(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
+    if let ServerFacts::Missing { reason } = &facts.server {
+        found.refuse_hardware("server", reason.clone());
+    }
+    let length = facts.socket_path.len();
+    if plan.server.transport == Transport::Socket && length > LONGEST_SOCKET_PATH {
+        found.refuse_hardware(
+            PATH,
+            format!(
+                "the server's socket would be `{}`, {length} bytes long; the kernel allows {LONGEST_SOCKET_PATH}. \
+                 Use a shorter path, or server.transport: tcp in the test profile",
+                facts.socket_path
+            ),
+        );
+    }
+}
+
+fn check_dataset(facts: &HostFacts, found: &mut Preflight) {
+    match &facts.dataset {
+        DatasetState::Absent | DatasetState::Ready(_) => {}
+        DatasetState::HalfLoaded => found.warn_hardware(
+            PATH,
+            "a load that never finished is in the dataset's place; it will be removed and loaded anew"
+                .to_owned(),
+        ),
+        DatasetState::InUse => {
+            found.refuse_hardware(PATH, "another drivestone uses this dataset; wait for it to end".to_owned())
+        }
+        DatasetState::Foreign { reason } => found.refuse_hardware(PATH, reason.clone()),
+    }
+}

@@ -1,1 +1,202 @@
 //! From what people wrote to the plan.
+
+use std::path::Path;
+
+use super::estimate::{dataset_bytes, estimate};
+use super::options::{self, ServerFigures};
+use super::{
+    DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan, WorkloadPlan,
+};
+use crate::protocol::job::{Dataset, Transport};
+use crate::spec::{Document, HardwareSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec};
+use crate::workload::oltp::OltpReadWrite;
+
+/// Parallel connections of a load when the profile names none.
+const LOAD_THREADS: u32 = 8;
+/// sysbench's tables take their character set from the server; one byte a character unless set otherwise.
+const CHARACTER_SET: &str = "latin1";
+/// Buffer pools are granted in whole MiB.
+const MIB: u64 = 1 << 20;
+
+/// Resolves two documents. Relative paths are taken from `working_dir`; `fresh_seed` is used when the
+/// profile names no seed.
+///
+/// # Errors
+/// When a server variable is one that drivestone must set itself.
+pub fn resolve(
+    hardware: &Document<HardwareSpec>,
+    profile: &Document<ProfileSpec>,
+    working_dir: &Path,
+    fresh_seed: u64,
+) -> Result<Plan, SpecError> {
+    let spec = &profile.spec;
+    refuse_own_variables(profile)?;
+    let contents = Dataset {
+        tables: spec.dataset.tables.get(),
+        rows: spec.dataset.rows.get(),
+        keys: spec.workload.keys,
+        seed: spec.dataset.seed.get(),
+        page_bytes: spec.server.page_size.bytes(),
+        character_set: character_set(spec),
+    };
+    let mix = OltpReadWrite {
+        tables: contents.tables,
+        table_size: spec.workload.table_size.map_or(contents.rows, |size| size.get()),
+        range_size: spec.workload.range_size.get(),
+        keys: spec.workload.keys,
+    };
+    let threads = spec.load.threads.get();
+    let load_threads = spec.dataset.load_threads.map_or(LOAD_THREADS, |threads| threads.get());
+    let (buffer_pool_bytes, buffer_pool_origin) = pool(hardware, profile, dataset_bytes(&contents));
+    let log_bytes = spec.server.log_file_size.bytes();
+    let figures = ServerFigures {
+        buffer_pool_bytes,
+        log_bytes,
+        page_bytes: contents.page_bytes,
+        connections: threads.max(load_threads),
+        tables: contents.tables,
+        prepared_statements: mix.prepared_statements() * u64::from(threads),
+    };
+    Ok(Plan {
+        format: PLAN_FORMAT,
+        drivestone: env!("CARGO_PKG_VERSION").to_owned(),
+        estimate: estimate(&contents, &mix, buffer_pool_bytes, log_bytes),
+        hardware: hardware_plan(hardware, working_dir),
+        profile: profile_plan(profile),
+        dataset: DatasetPlan { contents, load_threads },
+        workload: WorkloadPlan { kind: spec.workload.kind, mix },
+        server: ServerPlan {
+            program: hardware.spec.server.program.clone(),
+            account: hardware.spec.server.account.clone(),
+            transport: match spec.server.transport {
+                TransportSpec::Socket => Transport::Socket,
+                TransportSpec::Tcp => Transport::Tcp,
+            },
+            buffer_pool_bytes,
+            buffer_pool_origin,
+            options: options::options(&figures, &spec.server.variables),
+        },
+        runs: vec![RunPlan {
+            threads,
+            instances: 1,
+            warmup_s: spec.load.warmup.seconds(),
+            duration_s: spec.load.duration.map(|duration| duration.seconds()),
+            events: spec.load.events.map(|events| events.get()),
+            report_interval_s: spec.load.report_interval.seconds(),
+            seed: spec.load.seed.map_or(fresh_seed, |seed| seed.get()),
+        }],
+        allow_cached: spec.allow_cached,
+    })
+}
+
+fn hardware_plan(hardware: &Document<HardwareSpec>, working_dir: &Path) -> HardwarePlan {
+    let HardwareSpec { name, device, platform, .. } = &hardware.spec;
+    let target: std::path::PathBuf = working_dir.join(&device.path).components().collect();
+    HardwarePlan {
+        name: name.clone(),
+        file: hardware.source.file().to_owned(),
+        target: target.display().to_string(),
+        create_target: device.create,
+        required_bytes: device.required_space.map_or(0, |space| space.bytes()),
+        device: device.facts.clone(),
+        platform: platform.clone(),
+    }
+}
+
+fn profile_plan(profile: &Document<ProfileSpec>) -> ProfilePlan {
+    let overrides = profile.spec.overrides.iter();
+    ProfilePlan {
+        name: profile.spec.name.clone(),
+        file: profile.source.file().to_owned(),
+        description: profile.spec.description.clone(),
+        overrides: overrides
+            .map(|(key, value)| Override { key: key.clone(), value: value.clone() })
+            .collect(),
+    }
+}
+
+/// Size of the buffer pool and where it comes from. A profile's own size comes before the hardware's.
+fn pool(
+    hardware: &Document<HardwareSpec>,
+    profile: &Document<ProfileSpec>,
+    dataset_bytes: u64,
+) -> (u64, String) {
+    let (spec, file) = match &profile.spec.server.buffer_pool {
+        Some(pool) => (pool, profile.source.file()),
+        None => (&hardware.spec.memory.buffer_pool, hardware.source.file()),
+    };
+    match spec {
+        PoolSizeSpec::Fixed(size) => (size.bytes(), format!("{size} in {file}")),
+        PoolSizeSpec::OfDataset(percent) => {
+            let bytes = (dataset_bytes as f64 * percent / 100.0) as u64;
+            (bytes.next_multiple_of(MIB), format!("{percent} % of the dataset in {file}"))
+        }
+    }
+}
+
+fn character_set(spec: &ProfileSpec) -> String {
+    let named = spec.server.variables.get("character_set_server");
+    named.cloned().unwrap_or_else(|| CHARACTER_SET.to_owned())
+}
+
+fn refuse_own_variables(profile: &Document<ProfileSpec>) -> Result<(), SpecError> {
+    for name in profile.spec.server.variables.keys() {
+        if let Some(instead) = options::set_by_drivestone(name) {
+            let field = format!("server.variables.{name}");
+            return Err(SpecError::Refused {
+                place: Box::new(profile.source.place(&field)),
+                message: format!("`{name}` is set by drivestone; {instead}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{parse_hardware, parse_profile};
+
+    fn documents(variables: &str, overrides: &[&str]) -> (Document<HardwareSpec>, Document<ProfileSpec>) {
+        let hardware = parse_hardware(
+            "h.yaml",
+            "name: h\ndescription: d\ndevice:\n  path: ./data\nmemory:\n  buffer_pool: 10%\n",
+        );
+        let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
+        let profile = format!(
+            "name: p\ndescription: d\nworkload:\n  kind: oltp_read_write\n  keys: uniform\n\
+             dataset:\n  tables: 10\n  rows: 100000\nload:\n  threads: 32\n  warmup: 5s\n  duration: 10s\n\
+             server:\n  variables: {{{variables}}}\n"
+        );
+        (hardware.unwrap(), parse_profile("p.yaml", &profile, &overrides).unwrap())
+    }
+
+    #[test]
+    fn nothing_is_optional_any_more() {
+        let (hardware, profile) = documents("innodb_io_capacity: 77", &["threads=64"]);
+        let plan = resolve(&hardware, &profile, Path::new("/srv/lab"), 9).unwrap();
+        assert_eq!(plan.hardware.target, "/srv/lab/data");
+        assert_eq!(plan.runs[0].threads, 64);
+        assert_eq!(plan.profile.overrides[0].key, "load.threads");
+        assert_eq!((plan.runs[0].seed, plan.workload.mix.table_size), (9, 100_000));
+        assert_eq!(plan.server.options["innodb_io_capacity"], "77");
+        assert_eq!(plan.server.buffer_pool_bytes % MIB, 0);
+        let ratio = plan.estimate.dataset_bytes as f64 / plan.server.buffer_pool_bytes as f64;
+        assert!((9.0..10.1).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn what_drivestone_sets_cannot_be_set() {
+        let (hardware, profile) = documents("datadir: /tmp", &[]);
+        let error = resolve(&hardware, &profile, Path::new("/"), 1).unwrap_err();
+        assert!(error.to_string().contains("`datadir` is set by drivestone"), "{error}");
+    }
+
+    #[test]
+    fn a_plan_survives_its_file() {
+        let (hardware, profile) = documents("", &[]);
+        let plan = resolve(&hardware, &profile, Path::new("/"), u64::MAX).unwrap();
+        let read: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        assert_eq!(read, plan);
+    }
+}

@@ -105,8 +105,8 @@ pub fn read_plan(result: &Path) -> Result<Plan, ResultError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
-    let text = fs::read_to_string(path)
-        .map_err(|source| ResultError::Read { path: path.to_path_buf(), source })?;
+    let text =
+        fs::read_to_string(path).map_err(|source| ResultError::Read { path: path.to_path_buf(), source })?;
     serde_json::from_str(&text)
         .map_err(|error| ResultError::Foreign { path: path.to_path_buf(), reason: error.to_string() })
 }

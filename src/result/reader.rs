@@ -149,11 +149,10 @@ mod tests {
         for n in 0..records {
             journal.append("local", Record::Event(Event::Warning { text: format!("№ {n}\n") })).unwrap();
         }
-        journal
-            .append("coordinator", Record::Closed { ending: Ending::Complete, reason: None })
-            .unwrap();
+        journal.append("coordinator", Record::Closed { ending: Ending::Complete, reason: None }).unwrap();
         journal.close();
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left, ["journal.jsonl"], "the reserve is given back");
         std::fs::read(&path).unwrap()
     }
@@ -179,7 +178,10 @@ mod tests {
                 Err(other) => panic!("cut at {cut}: {other}"),
                 Ok((entries, damage)) => {
                     assert_eq!(entries.len(), whole.max(1), "cut at {cut}");
-                    assert_eq!(damage.is_some(), cut != line_ends[entries.len() - 1] && cut + 1 != line_ends[0]);
+                    assert_eq!(
+                        damage.is_some(),
+                        cut != line_ends[entries.len() - 1] && cut + 1 != line_ends[0]
+                    );
                 }
             }
         }

@@ -59,9 +59,7 @@ impl Access {
             .stmt_cache_size(statements.max(8));
         match &self.address {
             Address::Socket(path) => builder.socket(Some(path.to_string_lossy().into_owned())).into(),
-            Address::Loopback(port) => {
-                builder.ip_or_hostname(Some("127.0.0.1")).tcp_port(*port).into()
-            }
+            Address::Loopback(port) => builder.ip_or_hostname(Some("127.0.0.1")).tcp_port(*port).into(),
         }
     }
 }

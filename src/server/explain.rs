@@ -6,17 +6,29 @@ const CAUSES: [(&str, &str); 17] = [
     ("unknown option", "this server does not know an option in server.variables; correct or remove it"),
     ("Error while setting value", "a value in server.variables does not fit its variable"),
     ("option requires an argument", "a variable in server.variables needs a value"),
-    ("Cannot allocate memory for the buffer pool", "the buffer pool does not fit the host's memory; make memory.buffer_pool smaller"),
+    (
+        "Cannot allocate memory for the buffer pool",
+        "the buffer pool does not fit the host's memory; make memory.buffer_pool smaller",
+    ),
     ("Cannot allocate memory", "the host ran out of memory; make memory.buffer_pool smaller"),
     ("No space left on device", "the device under test is full"),
     ("Disk is full", "the device under test is full"),
     ("Bind on unix socket: Permission denied", "the server's account may not write in the socket's folder"),
     ("Address already in use", "another program uses the server's port"),
     ("Too many open files", "the limit of open files is too low; raise it with ulimit -n"),
-    ("Permission denied", "the server's account may not use the data directory; check owners and modes up to the mount point"),
+    (
+        "Permission denied",
+        "the server's account may not use the data directory; check owners and modes up to the mount point",
+    ),
     ("Unable to lock", "another server uses this data directory"),
-    ("different data file size", "innodb_page_size or a tablespace differs from when the data directory was made"),
-    ("Upgrade after a crash is not supported", "the data directory comes from another server version and was not closed cleanly"),
+    (
+        "different data file size",
+        "innodb_page_size or a tablespace differs from when the data directory was made",
+    ),
+    (
+        "Upgrade after a crash is not supported",
+        "the data directory comes from another server version and was not closed cleanly",
+    ),
     ("Database page corruption", "a page of the dataset is damaged; the device may have lost writes"),
     ("corrupt", "the data directory is damaged"),
 ];

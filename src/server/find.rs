@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn reads_versions() {
-        let text = "/usr/sbin/mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64 (Debian 12)\n";
+        let text =
+            "/usr/sbin/mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64 (Debian 12)\n";
         assert_eq!(parse_version(text).unwrap(), "10.11.14-MariaDB-0+deb12u2");
         assert_eq!(parse_version("mysqld  Ver 9.7.0 for Linux").unwrap(), "9.7.0");
         assert_eq!(parse_version("Segmentation fault"), None);

@@ -190,7 +190,10 @@ impl DatasetFolder {
             Ok(manifest) if manifest.format == MANIFEST_FORMAT => Ok(Some(manifest)),
             Ok(manifest) => Err(ServerError::Folder {
                 path,
-                reason: format!("format {} is not {MANIFEST_FORMAT}, which this version reads", manifest.format),
+                reason: format!(
+                    "format {} is not {MANIFEST_FORMAT}, which this version reads",
+                    manifest.format
+                ),
             }),
             Err(error) => Err(ServerError::Folder { path, reason: format!("not a manifest: {error}") }),
         }

@@ -151,7 +151,8 @@ impl Drop for Server {
 /// The configuration file, with paths and addresses filled in.
 fn configuration(start: &Start) -> Result<String, ServerError> {
     let folder = start.folder;
-    let mut text = String::from("# Written by drivestone from the plan. Changes here are overwritten.\n[mysqld]\n");
+    let mut text =
+        String::from("# Written by drivestone from the plan. Changes here are overwritten.\n[mysqld]\n");
     let mut line = |name: &str, value: &str| {
         text.push_str(name);
         if !value.is_empty() {
@@ -186,7 +187,8 @@ fn initialize(start: &Start, log: &Path, give_up: &dyn Fn() -> bool) -> Result<(
     let mut command = shim::command(program);
     command
         .arg(format!("--defaults-file={}", start.folder.configuration().display()))
-        .args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+        // --force: a host name that does not resolve is no reason to stop; its accounts are removed anyway.
+        .args(["--auth-root-authentication-method=normal", "--skip-test-db", "--force"]);
     let mut child = spawn(command, start, log)?;
     loop {
         match child.try_wait() {
@@ -260,7 +262,8 @@ fn write_init_file(
     sql += "DELETE FROM mysql.global_priv WHERE User IN ('root', '');\nFLUSH PRIVILEGES;\n";
     let path = init_file(folder);
     let _ = fs::remove_file(&path);
-    let write = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?.write_all(sql.as_bytes());
+    let write =
+        || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?.write_all(sql.as_bytes());
     write().map_err(|e| failed(&path, &e))?;
     hand_over(&path, account)
 }

@@ -8,10 +8,15 @@ use nix::unistd::geteuid;
 use crate::protocol::facts::{DatasetState, HostFacts, ServerFacts, TargetFacts};
 use crate::protocol::sample::{CpuCounters, IoPressure};
 
-/// This host, with what others found about target, server and dataset. What /proc does not tell is
-/// empty or 0.
+/// This host, with what others found about target, server, dataset and socket. What /proc does not
+/// tell is empty or 0.
 #[must_use]
-pub fn facts(target: TargetFacts, server: ServerFacts, dataset: DatasetState) -> HostFacts {
+pub fn facts(
+    target: TargetFacts,
+    server: ServerFacts,
+    dataset: DatasetState,
+    socket_path: String,
+) -> HostFacts {
     let text = |path: &str| text_of(Path::new(path));
     let kernel = |name: &str| text(&format!("/proc/sys/kernel/{name}")).trim().to_owned();
     let (stat, memory) = (text("/proc/stat"), text("/proc/meminfo"));
@@ -33,6 +38,7 @@ pub fn facts(target: TargetFacts, server: ServerFacts, dataset: DatasetState) ->
         target,
         server,
         dataset,
+        socket_path,
     }
 }
 

@@ -1,0 +1,143 @@
+//! One measured interval.
+
+use std::time::{Duration, Instant};
+
+use super::Progress;
+use super::live::Live;
+use super::session::{END_TIMEOUT, Halt, Happening, Session, failure};
+use crate::plan::RunPlan;
+use crate::protocol::clock::monotonic_ns;
+use crate::protocol::event::LoadEndCause;
+use crate::protocol::job::{LoadJob, StartJob};
+use crate::protocol::{Event, Job};
+use crate::result::{COORDINATOR, Record};
+
+/// Time between deciding on a start and starting: jobs must have arrived by then.
+const LEAD_NS: i64 = 300_000_000;
+const SECOND_NS: i64 = 1_000_000_000;
+
+impl Session<'_> {
+    /// Connects, starts, and follows a load to its end.
+    ///
+    /// # Errors
+    /// When it did not run to its planned end. What was measured is in the journal.
+    pub(super) fn measure(&mut self, run: usize) -> Result<(), Halt> {
+        let plan = self.plan.runs[run].clone();
+        self.connect(&plan)?;
+        let start = self.start(run, &plan)?;
+        let ended = self.follow(&plan, &start);
+        let shortfall = match &ended {
+            Ok(()) => None,
+            Err(Halt::Interrupted) => Some("interrupted".to_owned()),
+            Err(Halt::Killed) => Some("interrupted at once".to_owned()),
+            Err(Halt::Failed(reason)) => Some(reason.clone()),
+        };
+        self.record(COORDINATOR, Record::RunEnded { run, shortfall })?;
+        ended
+    }
+
+    fn connect(&mut self, plan: &RunPlan) -> Result<(), Halt> {
+        self.watcher.saw(&Progress::Connecting { threads: plan.threads });
+        self.fleet.send(&Job::Load(LoadJob {
+            workload: self.plan.workload.mix,
+            threads: plan.threads,
+            seed: plan.seed,
+            instance: 0,
+        }));
+        self.wait(|event| matches!(event, Event::LoadReady { .. }).then_some(()))
+    }
+
+    /// Chooses the moments of the run in the agent's clock and lets it go.
+    fn start(&mut self, run: usize, plan: &RunPlan) -> Result<StartJob, Halt> {
+        let offset = self.clock_offset()?;
+        let seconds = |s: u64| i64::try_from(s).unwrap_or(i64::MAX / SECOND_NS) * SECOND_NS;
+        let begin_ns = offset.to_agent(monotonic_ns() + LEAD_NS);
+        let t0_ns = begin_ns + seconds(plan.warmup_s);
+        let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
+        let start = StartJob { begin_ns, t0_ns, end_ns, events: plan.events };
+        self.record(COORDINATOR, Record::RunStarted { run, begin_ns, t0_ns, end_ns })?;
+        self.fleet.send(&Job::Start(start));
+        self.watcher.saw(&Progress::Started);
+        Ok(start)
+    }
+
+    /// The agent's clock, which its first answered ping tells.
+    fn clock_offset(&mut self) -> Result<crate::fleet::clock::ClockOffset, Halt> {
+        loop {
+            if let Some(offset) = self.fleet.clock_offset() {
+                return Ok(offset);
+            }
+            match self.next_event()? {
+                Some(Happening::Lost(reason)) => return Err(Halt::Failed(reason)),
+                Some(Happening::Interrupt) => return Err(Halt::Interrupted),
+                _ => {}
+            }
+        }
+    }
+
+    /// Records seconds until the load has ended. A failure or an interrupt is remembered and the load's
+    /// end still awaited, so that nothing it measured is lost.
+    fn follow(&mut self, plan: &RunPlan, start: &StartJob) -> Result<(), Halt> {
+        let mut live = Live::new(plan.report_interval_s, start);
+        let mut halt: Option<Halt> = None;
+        let mut deadline = planned_end(start);
+        loop {
+            if Instant::now() > deadline {
+                return Err(
+                    halt.unwrap_or(Halt::Failed("the load did not end when it should have".to_owned()))
+                );
+            }
+            let happening = match self.next_event() {
+                Ok(happening) => happening,
+                Err(Halt::Failed(reason)) if halt.is_none() => {
+                    // The journal is full: end the load and keep what fits.
+                    self.fleet.send(&Job::StopLoad);
+                    deadline = Instant::now() + END_TIMEOUT;
+                    halt = Some(Halt::Failed(reason));
+                    continue;
+                }
+                Err(Halt::Failed(_)) => continue,
+                Err(other) => return Err(other),
+            };
+            let event = match happening {
+                None => continue,
+                Some(Happening::Lost(reason)) => return Err(halt.unwrap_or(Halt::Failed(reason))),
+                Some(Happening::Interrupt) => {
+                    self.fleet.send(&Job::StopLoad);
+                    deadline = Instant::now() + END_TIMEOUT;
+                    halt.get_or_insert(Halt::Interrupted);
+                    continue;
+                }
+                Some(Happening::Event(event)) => event,
+            };
+            if let Some(reason) = failure(&event) {
+                let first = halt.is_none();
+                halt.get_or_insert(Halt::Failed(reason));
+                if matches!(event, Event::LoadFailed { .. }) {
+                    return halt.map_or(Ok(()), Err);
+                }
+                if first {
+                    deadline = Instant::now() + END_TIMEOUT;
+                }
+            }
+            match &event {
+                // The reason follows as LoadFailed.
+                Event::LoadEnded(ended) if ended.cause == LoadEndCause::Failed => {
+                    deadline = Instant::now() + END_TIMEOUT;
+                }
+                Event::LoadEnded(_) => return halt.map_or(Ok(()), Err),
+                _ => {}
+            }
+            if let Some(interval) = live.saw(&event) {
+                self.watcher.saw(&Progress::Interval(&interval));
+            }
+        }
+    }
+}
+
+/// When a load that is bounded by time is overdue. One bounded by events alone has no such moment.
+fn planned_end(start: &StartJob) -> Instant {
+    const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+    let length = start.end_ns.map(|end_ns| u64::try_from(end_ns - start.begin_ns).unwrap_or(0));
+    Instant::now() + length.map_or(NEVER, |ns| Duration::from_nanos(ns) + END_TIMEOUT)
+}

@@ -1,0 +1,254 @@
+//! A run in progress: waits for events, records them, and decides when to stop.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::{Finish, Progress, Stage, Watcher};
+use crate::fleet::{Fleet, Incoming};
+use crate::plan::Plan;
+use crate::protocol::event::ServerReady;
+use crate::protocol::facts::HostFacts;
+use crate::protocol::job::{PrepareJob, ServeJob};
+use crate::protocol::{Event, Job};
+use crate::result::bundle::Bundle;
+use crate::result::{COORDINATOR, Ending, Record, ResultError};
+
+/// How often silence is noticed.
+const LOOK: Duration = Duration::from_millis(200);
+/// Longest wait for a load to end once it was told to, or its server is gone. The agent waits ten
+/// seconds for transactions in flight.
+pub(super) const END_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longest wait for the server to stop: the agent's own patience and a little more.
+const STOP_TIMEOUT: Duration = Duration::from_secs(930);
+
+/// Why a run does not go on.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// The user asked for it once: stop in good order.
+    Interrupted,
+    /// The user asked twice: leave now.
+    Killed,
+    /// Something failed.
+    Failed(String),
+}
+
+impl From<ResultError> for Halt {
+    fn from(error: ResultError) -> Self {
+        Halt::Failed(error.to_string())
+    }
+}
+
+/// `environment.json`.
+#[derive(Serialize)]
+struct Environment<'a> {
+    host: &'a HostFacts,
+    server: &'a ServerReady,
+}
+
+/// Everything that one invocation holds.
+pub(super) struct Session<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) fleet: Fleet,
+    bundle: Bundle,
+    pub(super) watcher: &'a mut dyn Watcher,
+    pub(super) stage: Stage,
+    server_is_up: bool,
+    interrupts: u32,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(plan: &'a Plan, fleet: Fleet, bundle: Bundle, watcher: &'a mut dyn Watcher) -> Self {
+        let stage = Stage::Preparing;
+        Self { plan, fleet, bundle, watcher, stage, server_is_up: false, interrupts: 0 }
+    }
+
+    /// Server, dataset, runs, server again; then the last line.
+    pub(super) fn carry_out(mut self, facts: &HostFacts) -> Finish {
+        let halt = self.steps(facts).err();
+        let halt = match halt {
+            Some(Halt::Killed) => Some(Halt::Killed),
+            halt => self.stop_server().err().or(halt),
+        };
+        let (ending, reason) = match &halt {
+            None => (Ending::Complete, None),
+            Some(Halt::Interrupted) => (Ending::Interrupted, Some("stopped by its user".to_owned())),
+            Some(Halt::Killed) => (Ending::Interrupted, Some("stopped at once by its user".to_owned())),
+            Some(Halt::Failed(reason)) => (Ending::Failed, Some(reason.clone())),
+        };
+        // A journal that cannot take its last line reads as cut short, which is what it then is.
+        let _ = self.record(COORDINATOR, Record::Closed { ending, reason: reason.clone() });
+        let stage = self.stage;
+        let Self { fleet, bundle, .. } = self;
+        bundle.close();
+        match halt {
+            Some(Halt::Killed) => drop(fleet),
+            _ => fleet.quit(),
+        }
+        Finish { ending, reason, stage }
+    }
+
+    fn steps(&mut self, facts: &HostFacts) -> Result<(), Halt> {
+        let host = self.fleet.host().to_owned();
+        self.record(&host, Record::Event(Event::Probed(Box::new(facts.clone()))))?;
+        let ready = self.start_server()?;
+        self.bundle.write_environment(&Environment { host: facts, server: &ready })?;
+        self.bundle.write_server_configuration(&ready.configuration)?;
+        self.prepare()?;
+        self.stage = Stage::Running;
+        for run in 0..self.plan.runs.len() {
+            self.measure(run)?;
+        }
+        Ok(())
+    }
+
+    fn start_server(&mut self) -> Result<ServerReady, Halt> {
+        self.watcher.saw(&Progress::ServerStarting);
+        let server = &self.plan.server;
+        self.fleet.send(&Job::Serve(ServeJob {
+            target: self.plan.hardware.target.clone(),
+            create_target: self.plan.hardware.create_target,
+            dataset: self.plan.dataset.contents.clone(),
+            server_program: server.program.clone(),
+            account: server.account.clone(),
+            transport: server.transport,
+            options: server.options.clone(),
+        }));
+        let ready = self.wait(|event| match event {
+            Event::ServerReady(ready) => Some(ready.clone()),
+            _ => None,
+        })?;
+        self.server_is_up = true;
+        self.watcher.saw(&Progress::ServerReady(&ready));
+        Ok(ready)
+    }
+
+    fn prepare(&mut self) -> Result<(), Halt> {
+        self.fleet.send(&Job::Prepare(PrepareJob {
+            dataset: self.plan.dataset.contents.clone(),
+            threads: self.plan.dataset.load_threads,
+        }));
+        let prepared = self.wait(|event| match event {
+            Event::Prepared { manifest, reused } => Some((manifest.clone(), *reused)),
+            _ => None,
+        });
+        if let Err(Halt::Interrupted) = prepared {
+            self.fleet.send(&Job::StopLoad);
+        }
+        let (manifest, reused) = prepared?;
+        self.watcher.saw(&Progress::Prepared { manifest: &manifest, reused });
+        Ok(())
+    }
+
+    fn stop_server(&mut self) -> Result<(), Halt> {
+        if !std::mem::take(&mut self.server_is_up) {
+            return Ok(());
+        }
+        self.watcher.saw(&Progress::ServerStopping);
+        self.fleet.send(&Job::StopServer);
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        // Failures that come now are aftermath: the reason for the ending is known already.
+        while Instant::now() < deadline {
+            match self.next_event()? {
+                Some(Happening::Event(Event::ServerStopped)) | Some(Happening::Lost(_)) => return Ok(()),
+                _ => {}
+            }
+        }
+        Err(Halt::Failed("the server did not stop".to_owned()))
+    }
+
+    /// Waits for what `pick` recognises.
+    ///
+    /// # Errors
+    /// When the user interrupts, an agent is lost, or an activity fails instead.
+    pub(super) fn wait<T>(&mut self, mut pick: impl FnMut(&Event) -> Option<T>) -> Result<T, Halt> {
+        loop {
+            match self.next_event()? {
+                None => {}
+                Some(Happening::Interrupt) => return Err(Halt::Interrupted),
+                Some(Happening::Lost(reason)) => return Err(Halt::Failed(reason)),
+                Some(Happening::Event(event)) => {
+                    if let Some(reason) = failure(&event) {
+                        return Err(Halt::Failed(reason));
+                    }
+                    if let Some(found) = pick(&event) {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next thing that happens, recorded; `None` when nothing does for a moment.
+    ///
+    /// # Errors
+    /// `Killed` at the second interrupt; `Failed` when the journal cannot be written.
+    pub(super) fn next_event(&mut self) -> Result<Option<Happening>, Halt> {
+        match self.fleet.receive(LOOK) {
+            None => Ok(None),
+            Some(Incoming::Interrupt) => {
+                self.interrupts += 1;
+                if self.interrupts > 1 {
+                    return Err(Halt::Killed);
+                }
+                self.watcher.saw(&Progress::Interrupted);
+                Ok(Some(Happening::Interrupt))
+            }
+            Some(Incoming::Lost { host, reason }) => {
+                self.server_is_up = false;
+                Ok(Some(Happening::Lost(format!("the agent on {host} is gone: {reason}"))))
+            }
+            Some(Incoming::Clock { host, offset }) => {
+                let (offset_ns, bound_ns) = (offset.offset_ns, offset.bound_ns);
+                self.record(&host, Record::Clock { offset_ns, bound_ns })?;
+                Ok(None)
+            }
+            Some(Incoming::Event { host, event }) => {
+                self.keep(&host, &event)?;
+                Ok(Some(Happening::Event(event)))
+            }
+        }
+    }
+
+    /// Stores an event where it belongs, and shows what the watcher wants to see.
+    fn keep(&mut self, host: &str, event: &Event) -> Result<(), Halt> {
+        match event {
+            Event::PrepareProgress { step, done, total } => {
+                let (step, done, total) = (*step, *done, *total);
+                self.watcher.saw(&Progress::Preparing { step, done, total });
+                return Ok(());
+            }
+            Event::ServerLog { text } => return Ok(self.bundle.write_server_log(text)?),
+            Event::ServerFailed { .. } => self.server_is_up = false,
+            Event::Warning { text } => self.watcher.saw(&Progress::Warning(text)),
+            _ => {}
+        }
+        self.record(host, Record::Event(event.clone()))?;
+        Ok(())
+    }
+
+    pub(super) fn record(&mut self, from: &str, record: Record) -> Result<(), ResultError> {
+        self.bundle.append(from, record)
+    }
+}
+
+/// What `next_event` brings.
+pub(super) enum Happening {
+    Event(Event),
+    Lost(String),
+    Interrupt,
+}
+
+/// The reason, when an event means that the run cannot go on.
+pub(super) fn failure(event: &Event) -> Option<String> {
+    match event {
+        Event::ServerFailed { reason, log_tail } if log_tail.is_empty() => Some(reason.clone()),
+        Event::ServerFailed { reason, log_tail } => {
+            Some(format!("{reason}\nend of the server's log:\n{log_tail}"))
+        }
+        Event::PrepareFailed { reason } | Event::LoadFailed { reason } | Event::ActivityFailed { reason } => {
+            Some(reason.clone())
+        }
+        _ => None,
+    }
+}
