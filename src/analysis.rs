@@ -1,10 +1,21 @@
 //! From a journal to conclusions: runs with their figures, series and findings.
 
+mod environment;
+mod findings;
+mod gather;
+mod outcome;
+mod run;
+mod series;
+mod window;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 
 use crate::plan::Plan;
+use crate::result::ResultError;
+use crate::result::bundle::read_plan;
 pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 
@@ -29,6 +40,29 @@ pub struct ResultAnalysis {
     pub runs: Vec<RunAnalysis>,
     /// Warnings that were recorded, and what the reader noticed about the journal.
     pub notes: Vec<String>,
+}
+
+/// Reads a result, given as its folder or its journal, and draws every conclusion. Touches nothing else.
+///
+/// # Errors
+/// When it is not a result that this version reads. A damaged journal is no error: it is noted, and what
+/// stands before the damage counts.
+pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
+    let plan = read_plan(result)?;
+    let gathered = gather::gather(result, &plan)?;
+    let (outcome, reason) = outcome::of_result(&gathered);
+    let runs = gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
+    Ok(ResultAnalysis {
+        path: result.display().to_string(),
+        started: gathered.started.clone(),
+        outcome,
+        reason,
+        environment: environment::describe(&gathered),
+        dataset: gathered.dataset.clone(),
+        runs,
+        notes: gathered.notes,
+        plan,
+    })
 }
 
 /// How a result or a run ended.

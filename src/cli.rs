@@ -1,7 +1,56 @@
 //! Arguments, subcommands, exit codes.
 
+mod arguments;
+mod check;
+mod exit;
+mod output;
+mod plan;
+mod report;
+mod request;
+mod run;
+mod shell;
+mod terminal;
+
+use std::io::BufReader;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use arguments::{Arguments, Command};
+use exit::Failure;
+
 /// Entry point of the program.
 #[must_use]
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    let mut raw = std::env::args_os().skip(1).peekable();
+    if raw.peek().is_some_and(|first| first == crate::server::shim::COMMAND) {
+        let error = crate::server::shim::become_server(raw.skip(1));
+        output::error(&format!("the server could not be started: {error}"));
+        return ExitCode::from(exit::PREPARING);
+    }
+    let arguments = Arguments::parse();
+    match dispatch(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, code }) => {
+            if !message.is_empty() {
+                output::error(&message);
+            }
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Check(what) => check::check(&what),
+        Command::Plan { what, json } => plan::plan(&what, json),
+        Command::Run(run) => run::run(&run),
+        Command::Report(report) => report::report(&report),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+        Command::Agent => {
+            crate::agent::serve(BufReader::new(std::io::stdin()), std::io::stdout());
+            Ok(())
+        }
+    }
 }

@@ -115,6 +115,8 @@ pub struct ServerPlan {
     pub buffer_pool_bytes: u64,
     /// Where that figure comes from, in words, such as `15 % of the dataset`.
     pub buffer_pool_origin: String,
+    /// The test profile sets it, in place of the hardware profile.
+    pub buffer_pool_from_profile: bool,
     /// Options of its configuration file, complete.
     pub options: BTreeMap<String, String>,
 }

@@ -186,10 +186,15 @@ fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
             size(bytes)
         )
     };
+    let (file, field) = match plan.server.buffer_pool_from_profile {
+        true => (ProfileKind::Test, "server.buffer_pool"),
+        false => (ProfileKind::Hardware, "memory.buffer_pool"),
+    };
     if pool >= facts.memory_bytes {
-        found.refuse_hardware("memory.buffer_pool", text("host's memory", facts.memory_bytes));
+        found.refuse(file, field, text("host's memory", facts.memory_bytes));
     } else if pool > facts.memory_available_bytes {
-        found.warn_hardware("memory.buffer_pool", text("available memory", facts.memory_available_bytes));
+        let text = text("available memory", facts.memory_available_bytes);
+        found.warnings.push(Problem { file, field, text });
     }
 }
 

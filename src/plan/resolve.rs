@@ -74,6 +74,7 @@ pub fn resolve(
             },
             buffer_pool_bytes,
             buffer_pool_origin,
+            buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
             options: options::options(&figures, &spec.server.variables),
         },
         runs: vec![RunPlan {

@@ -1,0 +1,60 @@
+//! What the transactions waited for.
+
+use super::{Evidence, unknown};
+use crate::analysis::Finding;
+
+/// Share of the mean latency that device waits must explain.
+const EXPLAINED: f64 = 0.5;
+/// Share of processor time that must be idle, I/O waits included, for a run to be device-bound.
+const IDLE: f64 = 0.2;
+/// Share of processor time from which a run is CPU-bound.
+const BUSY: f64 = 0.9;
+/// Share of the time in which every task waited for I/O, from which waits above the block layer show.
+const STALLED: f64 = 0.5;
+
+/// Device-bound (holds), CPU-bound (does not), or undetermined.
+///
+/// Device waits are pages read × r_await plus, for each commit, one log write and flush. %util is not
+/// used: on devices that work in parallel it says nothing about their limit.
+pub fn device_bound(evidence: &Evidence) -> Finding {
+    let (id, title) = ("device_bound", "Device-bound");
+    let analysis = evidence.analysis;
+    let Some((cpu, latency)) = analysis.cpu.zip(analysis.latency) else {
+        return unknown(id, title, "nothing completed, or the host was not sampled over the interval");
+    };
+    let idle = cpu.idle + cpu.iowait;
+    let processors = format!("processors {:.0} % busy", (1.0 - idle) * 100.0);
+    let explained = waits_ms(evidence).map(|waits| waits / latency.avg_ms);
+    let waits = match explained {
+        Some(share) => format!("device waits explain {:.0} % of the average latency", share * 100.0),
+        None => "device waits are unknown".to_owned(),
+    };
+    let stalled = evidence.host.and_then(|ends| ends.io_full());
+    let pressure = match stalled {
+        Some(share) => format!("every task waited for I/O {:.0} % of the time", share * 100.0),
+        None => "no pressure-stall information".to_owned(),
+    };
+    let figures = format!("{waits}, {processors}, {pressure}");
+    if idle >= IDLE && explained.is_some_and(|share| share >= EXPLAINED) {
+        return Finding { id, title, holds: Some(true), text: format!("device-bound: {figures}") };
+    }
+    if idle >= IDLE && stalled.is_some_and(|share| share >= STALLED) {
+        let text = format!("device-bound, with the waits above the block layer: {figures}");
+        return Finding { id, title, holds: Some(true), text };
+    }
+    if 1.0 - idle >= BUSY {
+        return Finding { id, title, holds: Some(false), text: format!("CPU-bound: {figures}") };
+    }
+    Finding { id, title, holds: None, text: format!("undetermined: {figures}") }
+}
+
+/// Device waits of one transaction, ms.
+fn waits_ms(evidence: &Evidence) -> Option<f64> {
+    let device = evidence.analysis.device?;
+    let reads = evidence.analysis.anatomy.misses_per_transaction?;
+    // Commits share syncs, and each waits for a whole one; without durable commits there is none.
+    let waits_for_log = evidence.variable("innodb_flush_log_at_trx_commit") == Some("1");
+    let sync_ms =
+        if waits_for_log { device.write_await_ms + device.flush_await_ms.unwrap_or(0.0) } else { 0.0 };
+    Some(reads * device.read_await_ms + sync_ms)
+}

@@ -1,0 +1,66 @@
+//! Whether a commit meant what it says, and whether our own journal disturbed the device.
+
+use super::{Evidence, unknown};
+use crate::analysis::Finding;
+
+/// Settings say that commits are durable, and the server did sync as often as that needs.
+///
+/// Commits share syncs: with n threads there is at least one sync for n commits.
+pub fn durable_commits(evidence: &Evidence) -> Finding {
+    let (id, title) = ("durable_commits", "Durable commits");
+    let required = [("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON")];
+    let mut wrong = Vec::new();
+    for (name, wanted) in required {
+        match evidence.variable(name) {
+            None => return unknown(id, title, "the server's variables are not in the result"),
+            Some(value) if value == wanted => {}
+            Some(value) => wrong.push(format!("{name} is {value}, not {wanted}")),
+        }
+    }
+    if evidence.variable("log_bin") == Some("ON") && evidence.variable("sync_binlog") != Some("1") {
+        let value = evidence.variable("sync_binlog").unwrap_or("unknown");
+        wrong.push(format!("there is a binary log and sync_binlog is {value}, not 1"));
+    }
+    if !wrong.is_empty() {
+        return Finding { id, title, holds: Some(false), text: wrong.join("; ") };
+    }
+    let transactions = evidence.analysis.transactions as f64;
+    let Some(syncs) = evidence.growth("Innodb_data_fsyncs").filter(|_| transactions > 0.0) else {
+        return unknown(id, title, "the settings are durable; the server's syncs were not sampled");
+    };
+    let needed = transactions / f64::from(evidence.analysis.threads);
+    let mut text = format!(
+        "settings are durable, and {syncs:.0} syncs stand beside {transactions:.0} commits of {} threads",
+        evidence.analysis.threads
+    );
+    if syncs < needed {
+        text += &format!(", fewer than the {needed:.0} that they need at least");
+    }
+    Finding { id, title, holds: Some(syncs >= needed), text }
+}
+
+/// The result is written elsewhere than on the device under test.
+pub fn journal_off_device(evidence: &Evidence) -> Finding {
+    let (id, title) = ("journal_off_device", "Journal not on the device under test");
+    let target = evidence.gathered.facts.as_ref().and_then(|facts| facts.target.mount.as_ref());
+    let device = target.and_then(|mount| mount.device.as_ref());
+    let Some((device, journal)) = device.zip(evidence.gathered.journal_device.as_ref()) else {
+        return unknown(id, title, "the devices of the journal and of the data directory are not both known");
+    };
+    if device.number != *journal {
+        let text = format!("the journal is on {journal}, the data directory on {}", device.number);
+        return Finding { id, title, holds: Some(true), text };
+    }
+    let bytes = evidence.run.journal_bytes as f64;
+    let written = evidence.analysis.device.map(|d| d.write_kb_per_s * 1024.0 * evidence.analysis.seconds);
+    let share = match written.filter(|&written| written > 0.0) {
+        Some(written) => format!(", {:.2} % of what was written there", bytes / written * 100.0),
+        None => String::new(),
+    };
+    let text = format!(
+        "both are on {}; the journal wrote {:.0} kB in the interval{share}, and synced once a second",
+        device.name,
+        bytes / 1024.0
+    );
+    Finding { id, title, holds: Some(false), text }
+}

@@ -1,0 +1,80 @@
+//! Whether the device was needed at all: buffer pool and page cache.
+
+use super::{Evidence, unknown};
+use crate::analysis::Finding;
+
+/// A pool with a smaller share of free pages than this counts as full.
+const FULL: f64 = 0.05;
+/// A run with fewer misses a transaction measures memory.
+const LEAST_MISSES: f64 = 1.0;
+/// Bytes at the device and bytes that InnoDB read agree within this.
+const TOLERANCE: f64 = 0.02;
+/// Fewer bytes read than this prove nothing.
+const LEAST_BYTES: f64 = 1e6;
+
+/// The dataset is larger than the pool, and transactions did miss it.
+pub fn working_set_exceeds_pool(evidence: &Evidence) -> Finding {
+    let (id, title) = ("working_set_exceeds_pool", "Working set exceeded the pool");
+    let Some(misses) = evidence.analysis.anatomy.misses_per_transaction else {
+        return unknown(id, title, "the server's buffer-pool counters were not sampled over the interval");
+    };
+    let e = &evidence.plan.estimate;
+    let granted = evidence.variable("innodb_buffer_pool_size").and_then(|text| text.parse::<f64>().ok());
+    let pool = granted.unwrap_or(evidence.plan.server.buffer_pool_bytes as f64);
+    let dataset = evidence.gathered.dataset.as_ref().map_or(e.dataset_bytes, |d| d.file_bytes) as f64;
+    let mut text = format!(
+        "{misses:.2} pages were read for each transaction ({:.2} expected); the dataset of {:.2} GiB is {:.1} × \
+         the pool",
+        e.misses_per_transaction,
+        dataset / GIB,
+        dataset / pool
+    );
+    if let Some(free) = free_share(evidence).filter(|&free| free > FULL) {
+        text += &format!(
+            "; the pool was still {:.0} % empty when the interval began, so the expectation does not apply yet",
+            free * 100.0
+        );
+    }
+    Finding { id, title, holds: Some(misses >= LEAST_MISSES && dataset > pool), text }
+}
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Free pages of the pool when the interval began, as a share.
+fn free_share(evidence: &Evidence) -> Option<f64> {
+    let ends = evidence.server?;
+    let total = ends.at_start("Innodb_buffer_pool_pages_total").filter(|&total| total > 0.0)?;
+    Some(ends.at_start("Innodb_buffer_pool_pages_free")? / total)
+}
+
+/// What InnoDB read arrived from the device.
+pub fn page_cache_bypassed(evidence: &Evidence) -> Finding {
+    let (id, title) = ("page_cache_bypassed", "Page cache bypassed");
+    let Some(innodb) = evidence.growth("Innodb_data_read") else {
+        return unknown(id, title, "the server does not count the bytes it read, or was not sampled");
+    };
+    let sectors = evidence.host.and_then(|ends| {
+        let (first, last) = (ends.first.disks.first()?, ends.last.disks.first()?);
+        last.reads.sectors_512.checked_sub(first.reads.sectors_512)
+    });
+    let Some(sectors) = sectors else {
+        return unknown(id, title, "no device under the data directory was sampled");
+    };
+    let device = sectors as f64 * 512.0;
+    if innodb < LEAST_BYTES {
+        return unknown(id, title, &format!("InnoDB read only {innodb:.0} bytes, too few to compare"));
+    }
+    let difference = device / innodb - 1.0;
+    let mut text = format!(
+        "the device delivered {:.1} MB while InnoDB read {:.1} MB ({:+.2} %)",
+        device / 1e6,
+        innodb / 1e6,
+        difference * 100.0
+    );
+    if difference < -TOLERANCE {
+        text += "; the rest came from a cache above the device";
+    } else if difference > TOLERANCE {
+        text += "; others read from the device as well";
+    }
+    Finding { id, title, holds: Some(difference >= -TOLERANCE), text }
+}

@@ -1,0 +1,49 @@
+//! How a result and its runs ended, from what the journal says and from what it does not.
+
+use super::Outcome;
+use super::gather::{Gathered, GatheredRun};
+use crate::result::Ending;
+
+/// Outcome of the whole result, with the reason when it is not complete.
+pub fn of_result(gathered: &Gathered) -> (Outcome, Option<String>) {
+    match &gathered.closed {
+        Some((Ending::Complete, _)) => (Outcome::Complete, None),
+        Some((Ending::Interrupted, reason)) => (Outcome::Interrupted, reason.clone()),
+        Some((Ending::Failed, reason)) => {
+            let something = gathered.runs.iter().any(|run| !run.seconds.is_empty());
+            (if something { Outcome::Partial } else { Outcome::Failed }, reason.clone())
+        }
+        None => (Outcome::Partial, Some(cut_short(gathered))),
+    }
+}
+
+/// Outcome of one run.
+pub fn of_run(run: &GatheredRun, gathered: &Gathered) -> (Outcome, Option<String>) {
+    match (&run.shortfall, &gathered.closed) {
+        (Some(None), _) => (Outcome::Complete, None),
+        (Some(reason), Some((Ending::Interrupted, _))) => (Outcome::Interrupted, reason.clone()),
+        (Some(reason), _) if run.seconds.is_empty() => (Outcome::Failed, reason.clone()),
+        (Some(reason), _) => (Outcome::Partial, reason.clone()),
+        (None, _) => (Outcome::Partial, Some(cut_short(gathered))),
+    }
+}
+
+/// Where a journal without a last line stops.
+fn cut_short(gathered: &Gathered) -> String {
+    let place = match gathered.runs.last() {
+        Some(run) if run.shortfall.is_none() => match run.seconds.last() {
+            None => "before the first second of load".to_owned(),
+            Some(last) if last.second < 0 => {
+                format!("in the warm-up, {} s before the measured interval", -last.second - 1)
+            }
+            Some(last) => match run.plan.duration_s {
+                Some(planned) => format!("after second {} of {planned}", last.second + 1),
+                None => format!("after second {}", last.second + 1),
+            },
+        },
+        Some(_) => "after the last run".to_owned(),
+        None if gathered.dataset.is_some() => "before the load started".to_owned(),
+        None => "before the dataset was complete".to_owned(),
+    };
+    format!("the journal stops {place} and has no last line: drivestone was killed, or its host or disk lost")
+}

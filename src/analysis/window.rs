@@ -1,0 +1,63 @@
+//! The samples at the two ends of the measured interval.
+
+use super::gather::GatheredRun;
+use crate::protocol::sample::{HostSample, ServerSample};
+
+/// A sample belongs to a moment if it is no farther from it than this.
+const NEAR_NS: i64 = 750_000_000;
+
+/// First and last sample of the measured interval, of one kind.
+pub struct Ends<'a, T> {
+    /// Nearest to T0.
+    pub first: &'a T,
+    /// Nearest to the end.
+    pub last: &'a T,
+}
+
+/// Kernel samples at the ends; `None` when one is missing.
+pub fn host(run: &GatheredRun) -> Option<Ends<'_, HostSample>> {
+    ends(&run.host, |sample| sample.at_ns, run)
+}
+
+/// Server samples at the ends; `None` when one is missing.
+pub fn server(run: &GatheredRun) -> Option<Ends<'_, ServerSample>> {
+    ends(&run.server, |sample| sample.at_ns, run)
+}
+
+fn ends<'a, T>(samples: &'a [T], at_ns: impl Fn(&T) -> i64, run: &GatheredRun) -> Option<Ends<'a, T>> {
+    let length_ns = i64::try_from(run.measured_ns()).ok().filter(|&length| length > 0)?;
+    let nearest = |moment_ns: i64| {
+        samples
+            .iter()
+            .min_by_key(|sample| (at_ns(sample) - moment_ns).abs())
+            .filter(|sample| (at_ns(sample) - moment_ns).abs() <= NEAR_NS)
+    };
+    let (first, last) = (nearest(run.t0_ns)?, nearest(run.t0_ns + length_ns)?);
+    (at_ns(first) < at_ns(last)).then_some(Ends { first, last })
+}
+
+impl Ends<'_, ServerSample> {
+    /// How much a counter grew; `None` when the server lacks it or was restarted.
+    pub fn growth(&self, counter: &str) -> Option<f64> {
+        let (first, last) = (self.first.counters.get(counter)?, self.last.counters.get(counter)?);
+        u64::try_from(last - first).ok().map(|growth| growth as f64)
+    }
+
+    /// A gauge at the start.
+    pub fn at_start(&self, gauge: &str) -> Option<f64> {
+        self.first.counters.get(gauge).map(|&value| value as f64)
+    }
+}
+
+impl Ends<'_, HostSample> {
+    /// Time between the two samples, seconds.
+    pub fn seconds(&self) -> f64 {
+        (self.last.at_ns - self.first.at_ns) as f64 / 1e9
+    }
+
+    /// Share of the time in which every runnable task waited for I/O.
+    pub fn io_full(&self) -> Option<f64> {
+        let (first, last) = (self.first.io_pressure?, self.last.io_pressure?);
+        Some(last.full_us.checked_sub(first.full_us)? as f64 / 1e6 / self.seconds())
+    }
+}

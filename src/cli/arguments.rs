@@ -1,0 +1,121 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// drivestone measures how fast a storage device makes a real database.
+///
+/// A hardware profile says what is under test and how small the buffer pool must be; a test profile says
+/// what runs. drivestone starts a private MariaDB on the device, loads it with sysbench's OLTP
+/// transactions, watches the device as iostat does, and says whether the result may be believed.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  drivestone plan hardware/this-machine.yaml profiles/quick.yaml
+      what would be created, how large it gets, and what the arithmetic predicts
+  drivestone run hardware/this-machine.yaml profiles/quick.yaml
+      measure this machine's disk in about two minutes
+  drivestone run hardware/dell-r730.yaml profiles/storagereview-oltp.yaml --set threads=64
+      the published method with 64 threads instead of 32
+  drivestone report reports/runs/* --format html --out comparison.html
+      one page for several results
+
+Exit codes: 0 ok, 2 usage, 3 profile or plan refused, 4 preparing failed, 5 run failed or incomplete,
+130 interrupted.";
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check two profiles against this host, without creating anything
+    Check(Profiles),
+    /// Show the sizes, the predictions and what would be created, without creating anything
+    Plan {
+        #[command(flatten)]
+        what: Profiles,
+        /// Print the plan, the facts found and the verdict as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Carry a plan out and leave a result
+    Run(Run),
+    /// Report results again, at any time and on any machine
+    Report(Report),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+    /// Serve a coordinator over standard input and output (drivestone starts this itself)
+    #[command(hide = true)]
+    Agent,
+}
+
+/// Two profiles, and changes to the second.
+#[derive(Debug, Args)]
+pub struct Profiles {
+    /// Hardware profile: the device under test and the buffer pool
+    pub hardware: PathBuf,
+    /// Test profile: workload, dataset, threads, durations
+    pub profile: PathBuf,
+    /// Override a value of the test profile, such as threads=64 or server.variables.innodb_io_capacity=500
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The result is a folder: plan, environment, server configuration and log, and a journal that survives a crash.
+Ctrl-C once stops the load and keeps what was measured; a second time ends everything at once.")]
+pub struct Run {
+    /// Hardware profile: the device under test and the buffer pool
+    #[arg(required_unless_present = "from")]
+    pub hardware: Option<PathBuf>,
+    /// Test profile: workload, dataset, threads, durations
+    #[arg(required_unless_present = "from")]
+    pub profile: Option<PathBuf>,
+    /// Override a value of the test profile, such as threads=64 or duration=10min
+    #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "from")]
+    pub overrides: Vec<String>,
+    /// Repeat the plan and the seeds of a result instead
+    #[arg(long, value_name = "RESULT", conflicts_with_all = ["hardware", "profile"])]
+    pub from: Option<PathBuf>,
+    /// Folder for the result; it must not exist [default: reports/runs/<utc>-<hardware>-<profile>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Results: folders that `run` left
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// What to make
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+}
+
+/// Report formats.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    /// Text for terminals and mails
+    Table,
+    /// One self-contained page with charts
+    Html,
+    /// Everything, for programs
+    Json,
+}

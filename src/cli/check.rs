@@ -1,0 +1,16 @@
+//! `drivestone check`
+
+use super::arguments::Profiles;
+use super::exit::Failure;
+use super::output;
+use super::request::Request;
+
+/// Checks two profiles against this host.
+pub fn check(profiles: &Profiles) -> Result<(), Failure> {
+    let request = Request::from_profiles(profiles)?;
+    let checked = request.check()?;
+    checked.fleet.quit();
+    request.judge(&checked.preflight)?;
+    let plan = &request.plan;
+    output::print(&format!("{} on {}: ready to run\n", plan.profile.name, plan.hardware.name))
+}

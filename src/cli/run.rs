@@ -1,0 +1,79 @@
+//! `drivestone run`
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::arguments::{Profiles, Run};
+use super::exit::{self, Failure};
+use super::output;
+use super::report::write;
+use super::request::Request;
+use super::terminal::Terminal;
+use crate::analysis::analyze;
+use crate::fleet::Fleet;
+use crate::plan::Plan;
+use crate::report;
+use crate::result::bundle::read_plan;
+use crate::run::execute;
+
+/// Where results go unless told otherwise.
+const RESULTS: &str = "reports/runs";
+/// Name of the page that a run leaves in its bundle.
+const PAGE: &str = "report.html";
+
+/// Carries a plan out, then reports it.
+pub fn run(arguments: &Run) -> Result<(), Failure> {
+    let request = match (&arguments.from, &arguments.hardware, &arguments.profile) {
+        (Some(result), ..) => Request::from_plan(read_plan(result)?),
+        (None, Some(hardware), Some(profile)) => Request::from_profiles(&Profiles {
+            hardware: hardware.clone(),
+            profile: profile.clone(),
+            overrides: arguments.overrides.clone(),
+        })?,
+        _ => return Err(Failure::new(exit::USAGE, "name a hardware profile and a test profile, or --from")),
+    };
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&request.plan));
+    if folder.exists() {
+        return Err(crate::result::ResultError::Exists(folder).into());
+    }
+    let checked = request.check()?;
+    if let Err(failure) = request.judge(&checked.preflight) {
+        checked.fleet.quit();
+        return Err(failure);
+    }
+    let mut terminal = Terminal::new(&request.plan);
+    let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
+    terminal.finish();
+    show(&folder)?;
+    exit::after(&finish).map_or(Ok(()), Err)
+}
+
+/// Prints the table and leaves the page in the bundle.
+fn show(folder: &Path) -> Result<(), Failure> {
+    let results = [analyze(folder)?];
+    let page = folder.join(PAGE);
+    write(&page, report::Format::Html, &results)?;
+    output::print(&report::render(report::Format::Table, &results)?)?;
+    output::print(&format!("\nReport: {}\n", page.display()))
+}
+
+fn default_folder(plan: &Plan) -> PathBuf {
+    let utc = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    Path::new(RESULTS).join(format!("{utc}-{}-{}", plan.hardware.name, plan.profile.name))
+}
+
+/// Turns signals into interrupts of the coordinator: the first stops in good order, the second at once.
+pub fn interrupt_on_signals(fleet: &Fleet) -> Result<(), Failure> {
+    let interrupter = fleet.interrupter();
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Failure::new(exit::PREPARING, format!("signals: {error}")))?;
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            interrupter.interrupt();
+        }
+    });
+    Ok(())
+}
