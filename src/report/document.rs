@@ -1,0 +1,277 @@
+//! What every readable format says, in words and formatted figures.
+
+use serde::Serialize;
+
+use super::number::{self, MISSING, or_missing};
+use crate::analysis::{Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis};
+use crate::plan::Plan;
+use crate::stats::device::DeviceRates;
+
+/// One row of the headline table: a run, or a result that has none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct HeadlineRow {
+    pub device: String,
+    pub instances: String,
+    pub threads: String,
+    pub tps: String,
+    pub avg_ms: String,
+    pub p95_ms: String,
+    pub p99_ms: String,
+    pub peak_ms: String,
+    pub errors: String,
+    /// `complete`, or another outcome in capitals.
+    pub outcome: String,
+    /// The outcome's name, for a style.
+    pub state: &'static str,
+    /// How many findings hold and do not, such as `7 yes, 1 NO`.
+    pub findings: String,
+    /// Whether a finding does not hold.
+    pub alarming: bool,
+}
+
+/// The headline table of these results, a row a run.
+pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
+    let rows = results.iter().flat_map(|result| {
+        let device = device_label(&result.plan);
+        let runs = result.runs.iter().map(|run| run_row(&device, run)).collect::<Vec<_>>();
+        if runs.is_empty() { vec![row_without_run(&device, result)] } else { runs }
+    });
+    rows.collect()
+}
+
+fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
+    let latency = |value: fn(&LatencySummary) -> f64| {
+        run.latency.as_ref().map_or_else(|| MISSING.to_owned(), |latency| number::ms(value(latency)))
+    };
+    HeadlineRow {
+        device: device.to_owned(),
+        instances: run.instances.to_string(),
+        threads: run.threads.to_string(),
+        tps: number::decimals(run.tps, 2),
+        avg_ms: latency(|l| l.avg_ms),
+        p95_ms: latency(|l| l.p95_ms),
+        p99_ms: latency(|l| l.p99_ms),
+        peak_ms: latency(|l| l.peak_ms),
+        errors: number::count(run.errors),
+        outcome: outcome_word(run.outcome),
+        state: run.outcome.name(),
+        findings: tally(&run.findings),
+        alarming: run.findings.iter().any(|finding| finding.holds == Some(false)),
+    }
+}
+
+fn row_without_run(device: &str, result: &ResultAnalysis) -> HeadlineRow {
+    let planned = result.plan.runs.first();
+    let missing = || MISSING.to_owned();
+    HeadlineRow {
+        device: device.to_owned(),
+        instances: planned.map_or_else(missing, |run| run.instances.to_string()),
+        threads: planned.map_or_else(missing, |run| run.threads.to_string()),
+        tps: missing(),
+        avg_ms: missing(),
+        p95_ms: missing(),
+        p99_ms: missing(),
+        peak_ms: missing(),
+        errors: missing(),
+        outcome: outcome_word(result.outcome),
+        state: result.outcome.name(),
+        findings: missing(),
+        alarming: false,
+    }
+}
+
+/// The device as its owner calls it, or the name of the hardware profile.
+pub(super) fn device_label(plan: &Plan) -> String {
+    let model = plan.hardware.device.iter().find(|(label, _)| label.eq_ignore_ascii_case("model"));
+    model.map_or_else(|| plan.hardware.name.clone(), |(_, text)| text.clone())
+}
+
+/// `complete`; what is not complete is shouted.
+pub(super) fn outcome_word(outcome: Outcome) -> String {
+    if outcome == Outcome::Complete { outcome.name().to_owned() } else { outcome.name().to_uppercase() }
+}
+
+/// Why a result or run is not complete; it is never silent about that.
+pub(super) fn reason(reason: Option<&String>) -> &str {
+    reason.map_or("no reason was recorded", String::as_str)
+}
+
+/// The mark of a finding.
+pub(super) fn mark(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "?",
+    }
+}
+
+fn tally(findings: &[Finding]) -> String {
+    let parts = [Some(true), Some(false), None].into_iter().filter_map(|holds| {
+        let count = findings.iter().filter(|finding| finding.holds == holds).count();
+        (count > 0).then(|| format!("{count} {}", mark(holds)))
+    });
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+/// iostat's columns and a run's means under them.
+pub(super) fn device_columns(rates: &DeviceRates) -> Vec<(&'static str, String)> {
+    let (one, two) = (|value: f64| number::decimals(value, 1), |value: f64| number::decimals(value, 2));
+    vec![
+        ("r/s", one(rates.reads_per_s)),
+        ("rkB/s", number::decimals(rates.read_kb_per_s, 0)),
+        ("r_await", two(rates.read_await_ms)),
+        ("rareq-sz", two(rates.read_size_kb)),
+        ("w/s", one(rates.writes_per_s)),
+        ("wkB/s", number::decimals(rates.write_kb_per_s, 0)),
+        ("w_await", two(rates.write_await_ms)),
+        ("wareq-sz", two(rates.write_size_kb)),
+        ("f/s", or_missing(rates.flushes_per_s, one)),
+        ("f_await", or_missing(rates.flush_await_ms, two)),
+        ("aqu-sz", two(rates.queue_size)),
+        ("%util", one(rates.util_pct)),
+    ]
+}
+
+/// What is known beyond the headline when transactions were still in flight at the end and were older
+/// than the slowest that completed.
+pub(super) fn in_flight(run: &RunAnalysis) -> Option<String> {
+    let latency = run.latency.as_ref()?;
+    let oldest = latency.oldest_in_flight_ms.filter(|oldest| *oldest > latency.peak_ms)?;
+    Some(format!(
+        "A transaction in flight at the end was {} ms old: the true peak is at least that, and the 99th percentile \
+         up to {} ms.",
+        number::ms(oldest),
+        number::ms(latency.p99_with_in_flight_ms)
+    ))
+}
+
+/// SQL errors by code, such as `6 × 1213, 1 × 1205`; `None` when there were none.
+pub(super) fn errors_by_code(run: &RunAnalysis) -> Option<String> {
+    let mut codes: Vec<(&u16, &u64)> = run.errors_by_code.iter().collect();
+    codes.sort_by(|a, b| b.1.cmp(a.1));
+    let texts: Vec<String> =
+        codes.iter().map(|(code, n)| format!("{} × {code}", number::count(**n))).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// Text and figure of each part of the I/O anatomy that is known, a transaction unless it says otherwise.
+pub(super) fn anatomy(run: &RunAnalysis) -> Vec<(&'static str, String)> {
+    let io = &run.anatomy;
+    let device_size = |size: fn(&DeviceRates) -> f64| run.device.as_ref().map(|rates| size(rates) * 1024.0);
+    let rows = [
+        ("Reads among device I/O, by count", io.read_share.map(number::percent)),
+        ("Reads among device I/O, by bytes", io.read_share_bytes.map(number::percent)),
+        ("Device reads", io.device_reads_per_transaction.map(number::mean)),
+        ("Bytes read", io.device_read_bytes_per_transaction.map(number::bytes)),
+        ("Mean size of a read", device_size(|d| d.read_size_kb).map(number::bytes)),
+        ("Device writes", io.device_writes_per_transaction.map(number::mean)),
+        ("Bytes written", io.device_write_bytes_per_transaction.map(number::bytes)),
+        ("Mean size of a write", device_size(|d| d.write_size_kb).map(number::bytes)),
+        ("Buffer-pool misses", io.misses_per_transaction.map(number::mean)),
+        ("Page requests answered by the pool", io.pool_hit_ratio.map(number::percent)),
+        ("Syncs by InnoDB", io.syncs_per_transaction.map(number::mean)),
+        ("Redo log", io.redo_bytes_per_transaction.map(number::bytes)),
+        ("Pages flushed", io.pages_flushed_per_transaction.map(number::mean)),
+        ("Doublewrite pages", io.doublewrite_pages_per_transaction.map(number::mean)),
+        ("Row-lock waits", io.row_lock_waits_per_transaction.map(number::mean)),
+    ];
+    rows.into_iter().map(|(label, figure)| (label, figure.unwrap_or_else(|| MISSING.to_owned()))).collect()
+}
+
+/// What was planned, what the arithmetic predicts, and what it uses.
+pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
+    let (contents, estimate) = (&plan.dataset.contents, &plan.estimate);
+    let bytes = |value: u64| number::bytes(value as f64);
+    let mix = &plan.workload.mix;
+    vec![
+        ("Profile", format!("{} ({})", plan.profile.name, plan.profile.file)),
+        ("Hardware", format!("{} ({})", plan.hardware.name, plan.hardware.file)),
+        ("Directory under test", plan.hardware.target.clone()),
+        (
+            "Workload",
+            format!(
+                "{} on {} × {} rows, {} keys, ranges of {}",
+                plan.workload.kind.name(),
+                mix.tables,
+                number::count(mix.table_size),
+                mix.keys.name(),
+                mix.range_size
+            ),
+        ),
+        (
+            "Dataset",
+            format!(
+                "{} tables × {} rows = {} rows × {} B = {} (predicted)",
+                contents.tables,
+                number::count(contents.rows),
+                number::count(estimate.rows),
+                number::decimals(estimate.bytes_per_row, 1),
+                bytes(estimate.dataset_bytes)
+            ),
+        ),
+        (
+            "Buffer pool",
+            format!(
+                "{} ({}): {} of {} leaf pages",
+                bytes(plan.server.buffer_pool_bytes),
+                plan.server.buffer_pool_origin,
+                number::count(estimate.pool_pages),
+                number::count(estimate.clustered_pages + estimate.index_pages)
+            ),
+        ),
+        (
+            "Predicted misses",
+            format!(
+                "{} page visits a transaction × (1 − hit ratio {}) = {} misses a transaction",
+                number::decimals(estimate.visits_per_transaction, 1),
+                number::percent(estimate.hit_ratio),
+                number::decimals(estimate.misses_per_transaction, 2)
+            ),
+        ),
+        ("Space at the end of the load", bytes(estimate.space_bytes)),
+        ("Written while loading", bytes(estimate.load_write_bytes)),
+    ]
+}
+
+/// How many transactions a run measured, over what.
+pub(super) fn volume(run: &RunAnalysis) -> String {
+    format!(
+        "{}, {} × {} threads: {} transactions in {} s ({} reads, {} writes, {} other statements)",
+        run.workload,
+        run.instances,
+        run.threads,
+        number::count(run.transactions),
+        number::decimals(run.seconds, 1),
+        number::count(run.reads),
+        number::count(run.writes),
+        number::count(run.other)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn device_is_called_by_its_model_or_by_its_profile() {
+        let mut plan = sample::complete().plan;
+        assert_eq!(device_label(&plan), "Samsung PM1735 1.6 TB");
+        plan.hardware.device.clear();
+        assert_eq!(device_label(&plan), "lab-r730");
+    }
+
+    #[test]
+    fn findings_are_counted_by_mark() {
+        assert_eq!(tally(&sample::complete().runs[0].findings), "2 yes, 1 NO, 1 ?");
+        assert_eq!(tally(&[]), "none");
+    }
+
+    #[test]
+    fn in_flight_matters_when_older_than_the_peak() {
+        assert_eq!(in_flight(&sample::complete().runs[0]), None);
+        let text = in_flight(&sample::partial().runs[0]).unwrap();
+        assert!(text.contains("2,345.60 ms old") && text.contains("160.25 ms"), "{text}");
+    }
+}

@@ -1,0 +1,236 @@
+//! One self-contained page: for a screen, for paper, and readable without its script.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::Serialize;
+
+use super::chart::readout::Readout;
+use super::chart::{Size, svg};
+use super::document::{self, HeadlineRow};
+use super::number;
+use super::{ReportError, run_charts};
+use crate::analysis::{Finding, Outcome, ResultAnalysis, RunAnalysis};
+
+const TEMPLATE: &str = include_str!("html/template.html");
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/charts.js");
+
+type Pair = (String, String);
+
+#[derive(Serialize)]
+struct Page<'a> {
+    drivestone: &'static str,
+    style: &'static str,
+    script: &'static str,
+    title: String,
+    /// Threads that every run shares; `None` when they differ.
+    threads: Option<u32>,
+    headline: Vec<HeadlineRow>,
+    results: Vec<ResultSection<'a>>,
+    /// Readouts of all charts in the order of the page, as JSON fit for a script element.
+    readouts: String,
+}
+
+#[derive(Serialize)]
+struct ResultSection<'a> {
+    device: String,
+    hardware: &'a str,
+    profile: &'a str,
+    description: &'a str,
+    started: &'a str,
+    path: &'a str,
+    state: &'static str,
+    outcome: String,
+    complete: bool,
+    reason: &'a str,
+    runs: Vec<RunSection<'a>>,
+    device_facts: &'a [Pair],
+    platform_facts: &'a [Pair],
+    plan: Vec<(&'static str, String)>,
+    dataset: Vec<(&'static str, String)>,
+    overrides: Vec<String>,
+    options: Vec<(&'a String, &'a String)>,
+    environment: &'a [Pair],
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct RunSection<'a> {
+    name: String,
+    volume: String,
+    state: &'static str,
+    outcome: String,
+    complete: bool,
+    reason: &'a str,
+    figures: Vec<(&'static str, String)>,
+    errors_by_code: Option<String>,
+    in_flight: Option<String>,
+    findings: Vec<FindingRow<'a>>,
+    device_name: &'a str,
+    device: Vec<(&'static str, String)>,
+    anatomy: Vec<(&'static str, String)>,
+    charts: Vec<Figure>,
+}
+
+#[derive(Serialize)]
+struct FindingRow<'a> {
+    mark: &'static str,
+    /// For a style: `holds`, `fails` or `unknown`.
+    state: &'static str,
+    title: &'a str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Figure {
+    title: String,
+    wide: bool,
+    /// An `<svg>` element.
+    svg: String,
+}
+
+/// Renders results, in the order given.
+pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> {
+    let mut readouts = Vec::new();
+    let sections =
+        results.iter().map(|result| result_section(result, &mut readouts)).collect::<Result<_, _>>()?;
+    let page = Page {
+        drivestone: env!("CARGO_PKG_VERSION"),
+        style: STYLE,
+        script: SCRIPT,
+        title: title(results),
+        threads: common_threads(results),
+        headline: document::headline(results),
+        results: sections,
+        readouts: json_for_script(&readouts)?,
+    };
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates.set_auto_escape_callback(|_| AutoEscape::Html);
+    templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    templates.add_template("report", TEMPLATE)?;
+    Ok(templates.get_template("report")?.render(Serde(&page))?)
+}
+
+fn title(results: &[ResultAnalysis]) -> String {
+    match results {
+        [only] => format!("{}, {}", document::device_label(&only.plan), only.plan.profile.name),
+        _ => format!("{} results", results.len()),
+    }
+}
+
+/// The thread count of every run, planned ones where none was started; `None` when they differ.
+fn common_threads(results: &[ResultAnalysis]) -> Option<u32> {
+    let mut all: Vec<u32> =
+        results.iter().flat_map(|result| result.runs.iter().map(|run| run.threads)).collect();
+    all.extend(
+        results
+            .iter()
+            .filter(|r| r.runs.is_empty())
+            .filter_map(|r| r.plan.runs.first())
+            .map(|run| run.threads),
+    );
+    let first = *all.first()?;
+    all.iter().all(|threads| *threads == first).then_some(first)
+}
+
+/// JSON that cannot end the script element it stands in.
+fn json_for_script(readouts: &[Readout]) -> Result<String, ReportError> {
+    Ok(serde_json::to_string(readouts)?.replace('<', "\\u003c"))
+}
+
+fn result_section<'a>(
+    result: &'a ResultAnalysis,
+    readouts: &mut Vec<Readout>,
+) -> Result<ResultSection<'a>, ReportError> {
+    let plan = &result.plan;
+    let runs = result.runs.iter().map(|run| run_section(run, readouts)).collect::<Result<_, _>>()?;
+    let overrides = plan.profile.overrides.iter().map(|o| format!("{}={}", o.key, o.value));
+    Ok(ResultSection {
+        device: document::device_label(plan),
+        hardware: &plan.hardware.name,
+        profile: &plan.profile.name,
+        description: &plan.profile.description,
+        started: &result.started,
+        path: &result.path,
+        state: result.outcome.name(),
+        outcome: document::outcome_word(result.outcome),
+        complete: result.outcome == Outcome::Complete,
+        reason: document::reason(result.reason.as_ref()),
+        runs,
+        device_facts: &plan.hardware.device,
+        platform_facts: &plan.hardware.platform,
+        plan: document::plan_rows(plan),
+        dataset: dataset(result),
+        overrides: overrides.collect(),
+        options: plan.server.options.iter().collect(),
+        environment: &result.environment,
+        notes: &result.notes,
+    })
+}
+
+fn dataset(result: &ResultAnalysis) -> Vec<(&'static str, String)> {
+    let Some(dataset) = &result.dataset else { return Vec::new() };
+    let origin = if dataset.reused { "reused" } else { "loaded for this result" };
+    let measured =
+        format!("{} rows, {}", number::count(dataset.rows), number::bytes(dataset.file_bytes as f64));
+    vec![
+        ("Measured size", measured),
+        ("Origin", format!("{origin}; {}", dataset.creation)),
+        ("Runs that changed it before", dataset.runs_before.to_string()),
+    ]
+}
+
+fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<RunSection<'a>, ReportError> {
+    let mut charts = Vec::new();
+    for chart in run_charts::charts(run) {
+        let drawing = svg::draw(&chart)?;
+        readouts.push(drawing.readout);
+        charts.push(Figure { title: chart.title, wide: chart.size == Size::Wide, svg: drawing.svg });
+    }
+    Ok(RunSection {
+        name: format!("{} × {} threads", run.instances, run.threads),
+        volume: document::volume(run),
+        state: run.outcome.name(),
+        outcome: document::outcome_word(run.outcome),
+        complete: run.outcome == Outcome::Complete,
+        reason: document::reason(run.reason.as_ref()),
+        figures: figures(run),
+        errors_by_code: document::errors_by_code(run),
+        in_flight: document::in_flight(run),
+        findings: run.findings.iter().map(finding).collect(),
+        device_name: run.device_name.as_deref().unwrap_or("unknown device"),
+        device: run.device.as_ref().map(document::device_columns).unwrap_or_default(),
+        anatomy: document::anatomy(run),
+        charts,
+    })
+}
+
+/// The figures of a run that stand out.
+fn figures(run: &RunAnalysis) -> Vec<(&'static str, String)> {
+    let latency = run.latency.as_ref();
+    let ms = |value: Option<f64>| number::or_missing(value, number::ms);
+    vec![
+        ("TPS", number::decimals(run.tps, 2)),
+        ("Average ms", ms(latency.map(|l| l.avg_ms))),
+        ("Median ms", ms(latency.map(|l| l.p50_ms))),
+        ("95th ms", ms(latency.map(|l| l.p95_ms))),
+        ("99th ms", ms(latency.map(|l| l.p99_ms))),
+        ("99.9th ms", ms(latency.map(|l| l.p999_ms))),
+        ("Peak ms", ms(latency.map(|l| l.peak_ms))),
+        ("SQL errors", number::count(run.errors)),
+    ]
+}
+
+fn finding(finding: &Finding) -> FindingRow<'_> {
+    let state = match finding.holds {
+        Some(true) => "holds",
+        Some(false) => "fails",
+        None => "unknown",
+    };
+    FindingRow { mark: document::mark(finding.holds), state, title: finding.title, text: &finding.text }
+}
+
+#[cfg(test)]
+mod tests;

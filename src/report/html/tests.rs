@@ -1,0 +1,134 @@
+use super::*;
+use crate::report::sample;
+
+/// Elements that have no end tag.
+const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+
+/// The name of the first tag that does not match, if any. What scripts and styles contain is no markup.
+fn unbalanced(page: &str) -> Option<String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, after) = after.split_once('>')?;
+        rest = after;
+        let name = tag.split_ascii_whitespace().next().unwrap_or_default();
+        if let Some(ended) = name.strip_prefix('/') {
+            if open.pop() != Some(ended) {
+                return Some(ended.to_owned());
+            }
+        } else if !VOID.contains(&name) && !tag.ends_with('/') {
+            open.push(name);
+        }
+        if ["script", "style"].contains(&name) {
+            rest = &rest[rest.find("</")?..];
+        }
+    }
+    open.pop().map(str::to_owned)
+}
+
+fn sweep() -> ResultAnalysis {
+    let mut sweep = sample::complete();
+    sweep.runs.push(sample::run_without_telemetry());
+    sweep.runs[1].threads = 64;
+    sweep
+}
+
+#[test]
+fn one_result_has_every_section_and_every_chart() {
+    let page = render(&[sample::complete()]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    for expected in [
+        "<h1>Samsung PM1735 1.6 TB, quick</h1>",
+        "32-thread<br>TPS",
+        "<td class=\"n tps\">1,284.23</td>",
+        "<span class=\"badge holds\">yes</span>",
+        "<span class=\"badge fails\">NO</span>",
+        "<span class=\"badge unknown\">?</span>",
+        "<h3>Findings</h3>",
+        "<h3>I/O anatomy</h3>",
+        "about 75&nbsp;% reads",
+        "Device nvme0n1",
+        "<h3>Plan</h3>",
+        "8 tables × 1,000,000 rows",
+        "<code>load.threads=32</code>",
+        "<h3>Dataset</h3>",
+        "<h3>Environment</h3>",
+        "<h3>Server options</h3>",
+        "innodb_flush_log_at_trx_commit",
+        "<h3>Notes</h3>",
+    ] {
+        assert!(page.contains(expected), "{expected} is missing");
+    }
+    assert_eq!(page.matches("<svg ").count(), 13);
+    assert!(!page.contains("role=\"alert\""), "nothing to warn of");
+}
+
+#[test]
+fn incomplete_results_say_so_before_their_figures() {
+    for (result, word) in [(sample::partial(), "PARTIAL"), (sample::failed(), "FAILED")] {
+        let page = render(std::slice::from_ref(&result)).unwrap();
+        assert_eq!(unbalanced(&page), None);
+        let banner = page.find(&format!("<strong>{word}</strong>")).unwrap();
+        assert!(banner < page.find("<td class=\"n tps\">").unwrap());
+        let reason = result.reason.unwrap().split('"').next().unwrap().to_owned();
+        assert!(page.contains(&reason), "{reason}");
+    }
+    let failed = render(&[sample::failed()]).unwrap();
+    assert!(failed.contains("No run was started") && failed.contains("None was completed."));
+}
+
+#[test]
+fn several_results_share_one_headline() {
+    let page = render(&[sweep(), sample::partial(), sample::failed()]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    assert_eq!(page.matches("<td class=\"n tps\">").count(), 4);
+    assert_eq!(page.matches("<h2 class=\"result-title\">").count(), 3);
+    assert!(page.contains("Run 2: 1 × 64 threads"));
+    assert!(page.contains("<th scope=\"col\" class=\"n\">TPS</th>"), "thread counts differ");
+    let readouts = page.split("id=\"readouts\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let readouts: Vec<serde_json::Value> = serde_json::from_str(readouts).unwrap();
+    assert_eq!(readouts.len(), page.matches("<figure ").count(), "the script counts figures");
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let hostile = "<script>alert(1)</script>\"'&</svg>";
+    let mut result = sample::partial();
+    result.plan.hardware.device = vec![("Model".into(), hostile.into())];
+    result.plan.hardware.name = hostile.into();
+    result.reason = Some(hostile.into());
+    result.notes = vec![hostile.into()];
+    result.environment = vec![(hostile.into(), hostile.into())];
+    result.runs[0].findings[0].text = hostile.into();
+    result.runs[0].device_name = Some(hostile.into());
+    let page = render(&[result]).unwrap();
+    assert!(!page.contains("<script>alert"));
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(unbalanced(&page), None);
+    let mut readout = svg::draw(&run_charts::charts(&sample::run(3))[0]).unwrap().readout;
+    readout.series[0].name = hostile.into();
+    assert!(!json_for_script(&[readout]).unwrap().contains('<'));
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let page = render(&[sweep()]).unwrap();
+    for word in ["src=", "href=", "url(", "@import", "fetch("] {
+        assert!(!page.contains(word), "{word}");
+    }
+    let addresses = page.matches("http").count();
+    assert_eq!(addresses, page.matches("http://www.w3.org/2000/svg").count(), "namespaces only");
+}
+
+#[test]
+fn an_hour_stays_small_and_figures_that_are_none_do_no_harm() {
+    let mut hour = sample::complete();
+    hour.runs = vec![sample::run(3600)];
+    let size = render(&[hour.clone()]).unwrap().len();
+    assert!(size < 1_000_000, "{size} bytes");
+    let run = &mut hour.runs[0];
+    (run.tps, run.latency, run.percentiles) = (f64::NAN, None, Vec::new());
+    run.series.iter_mut().for_each(|point| point.tps = f64::INFINITY);
+    let page = render(&[hour]).unwrap();
+    assert!(!page.contains("NaN") && !page.contains(">inf"));
+}

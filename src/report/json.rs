@@ -1,0 +1,191 @@
+//! The JSON report. Its shape is a promise: a change that breaks readers raises [`SCHEMA`].
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::ReportError;
+use crate::analysis::{
+    CpuShares, DatasetAnalysis, Finding, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis, SecondPoint,
+};
+use crate::plan::Plan;
+use crate::stats::device::DeviceRates;
+
+/// Version of the shape.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    drivestone: &'static str,
+    results: Vec<ResultEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResultEntry<'a> {
+    path: &'a str,
+    started: &'a str,
+    outcome: Outcome,
+    reason: Option<&'a str>,
+    notes: &'a [String],
+    environment: Vec<Labelled<'a>>,
+    dataset: Option<&'a DatasetAnalysis>,
+    plan: &'a Plan,
+    runs: Vec<RunEntry<'a>>,
+}
+
+/// A pair whose order matters, which an object would lose.
+#[derive(Serialize)]
+struct Labelled<'a> {
+    label: &'a str,
+    text: &'a str,
+}
+
+/// One run. `tps` to `peak_ms` are null when nothing completed or was measured.
+#[derive(Serialize)]
+struct RunEntry<'a> {
+    outcome: Outcome,
+    reason: Option<&'a str>,
+    workload: &'a str,
+    threads: u32,
+    instances: u32,
+    seconds: f64,
+    transactions: u64,
+    tps: f64,
+    avg_ms: Option<f64>,
+    p50_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    p999_ms: Option<f64>,
+    peak_ms: Option<f64>,
+    min_ms: Option<f64>,
+    oldest_in_flight_ms: Option<f64>,
+    p99_with_in_flight_ms: Option<f64>,
+    errors: u64,
+    errors_by_code: &'a BTreeMap<u16, u64>,
+    reads: u64,
+    writes: u64,
+    other: u64,
+    device_name: Option<&'a str>,
+    device: Option<DeviceRates>,
+    cpu: Option<CpuShares>,
+    anatomy: IoAnatomy,
+    findings: &'a [Finding],
+    /// The result's plan with this run alone.
+    plan: Plan,
+    percentiles: &'a [(f64, f64)],
+    series: &'a [SecondPoint],
+}
+
+/// Everything that the analyses hold, on one line. A float that is not finite is null.
+pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> {
+    let results = results.iter().map(result_entry).collect();
+    let report = Report { schema: SCHEMA, drivestone: env!("CARGO_PKG_VERSION"), results };
+    let mut text = serde_json::to_string(&report)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
+    let environment = result.environment.iter().map(|(label, text)| Labelled { label, text });
+    let runs = result.runs.iter().enumerate().map(|(number, run)| run_entry(result, number, run));
+    ResultEntry {
+        path: &result.path,
+        started: &result.started,
+        outcome: result.outcome,
+        reason: result.reason.as_deref(),
+        notes: &result.notes,
+        environment: environment.collect(),
+        dataset: result.dataset.as_ref(),
+        plan: &result.plan,
+        runs: runs.collect(),
+    }
+}
+
+fn run_entry<'a>(result: &'a ResultAnalysis, number: usize, run: &'a RunAnalysis) -> RunEntry<'a> {
+    let mut plan = result.plan.clone();
+    plan.runs = result.plan.runs.get(number).cloned().into_iter().collect();
+    let latency = run.latency.as_ref();
+    RunEntry {
+        outcome: run.outcome,
+        reason: run.reason.as_deref(),
+        workload: &run.workload,
+        threads: run.threads,
+        instances: run.instances,
+        seconds: run.seconds,
+        transactions: run.transactions,
+        tps: run.tps,
+        avg_ms: latency.map(|l| l.avg_ms),
+        p50_ms: latency.map(|l| l.p50_ms),
+        p95_ms: latency.map(|l| l.p95_ms),
+        p99_ms: latency.map(|l| l.p99_ms),
+        p999_ms: latency.map(|l| l.p999_ms),
+        peak_ms: latency.map(|l| l.peak_ms),
+        min_ms: latency.map(|l| l.min_ms),
+        oldest_in_flight_ms: latency.and_then(|l| l.oldest_in_flight_ms),
+        p99_with_in_flight_ms: latency.map(|l| l.p99_with_in_flight_ms),
+        errors: run.errors,
+        errors_by_code: &run.errors_by_code,
+        reads: run.reads,
+        writes: run.writes,
+        other: run.other,
+        device_name: run.device_name.as_deref(),
+        device: run.device,
+        cpu: run.cpu,
+        anatomy: run.anatomy,
+        findings: &run.findings,
+        plan,
+        percentiles: &run.percentiles,
+        series: &run.series,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::report::sample;
+
+    fn parsed(results: &[ResultAnalysis]) -> Value {
+        serde_json::from_str(&render(results).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn golden_report() {
+        let mut result = sample::complete();
+        result.runs[0].series.truncate(1);
+        result.runs[0].percentiles.truncate(2);
+        insta::assert_snapshot!(serde_json::to_string_pretty(&parsed(&[result])).unwrap());
+    }
+
+    #[test]
+    fn nothing_completed_is_null_and_not_zero() {
+        let mut result = sample::complete();
+        let run = &mut result.runs[0];
+        (run.latency, run.device, run.tps) = (None, None, f64::NAN);
+        run.series[3].tps = f64::INFINITY;
+        let report = parsed(&[result]);
+        let run = &report["results"][0]["runs"][0];
+        for key in ["tps", "avg_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "peak_ms", "device"] {
+            assert_eq!(run.get(key), Some(&Value::Null), "{key}");
+        }
+        assert_eq!(run["series"][3]["tps"], Value::Null);
+    }
+
+    #[test]
+    fn each_run_has_its_own_plan_and_iostat_columns() {
+        let mut result = sample::complete();
+        result.plan.runs.push(result.plan.runs[0].clone());
+        result.plan.runs[1].threads = 64;
+        result.runs.push(result.runs[0].clone());
+        let report = parsed(&[result, sample::failed()]);
+        let runs = &report["results"][0]["runs"];
+        assert_eq!(runs[1]["plan"]["runs"].as_array().map(Vec::len), Some(1));
+        assert_eq!(runs[1]["plan"]["runs"][0]["threads"], 64);
+        assert_eq!(runs[0]["device"]["r_await"], 0.412);
+        assert_eq!(runs[0]["findings"][1]["holds"], false);
+        assert_eq!(report["results"][1]["outcome"], "failed");
+        assert_eq!(report["results"][1]["runs"], serde_json::json!([]));
+    }
+}

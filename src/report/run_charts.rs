@@ -1,0 +1,196 @@
+//! Which charts a run gets.
+
+use super::chart::{Axis, Chart, Colour, Scale, Series, Shaded, Size, Style};
+use crate::analysis::{CpuShares, RunAnalysis, SecondPoint};
+use crate::stats::device::DeviceRates;
+
+const MIB: f64 = 1024.0 * 1024.0;
+/// Said in an empty chart over time.
+const NOT_SAMPLED: &str = "no data: not sampled, or unknown on this host";
+
+/// The charts of a run, in reading order.
+pub(super) fn charts(run: &RunAnalysis) -> Vec<Chart> {
+    let mut charts = vec![throughput(run), latency(run), percentiles(run)];
+    charts.extend(device(run));
+    charts.push(host(run));
+    charts.extend(database(run));
+    charts
+}
+
+fn throughput(run: &RunAnalysis) -> Chart {
+    let tps = line(run, "TPS", Colour::Blue, |p| Some(p.tps));
+    let tps = Series { style: Style::Area, ..tps };
+    Chart { size: Size::Wide, ..over_time(run, "Throughput", "TPS", vec![tps]) }
+}
+
+fn latency(run: &RunAnalysis) -> Chart {
+    let series = vec![
+        line(run, "maximum", Colour::Grey, |p| p.max_ms),
+        line(run, "99th percentile", Colour::Vermilion, |p| p.p99_ms),
+        line(run, "average", Colour::Blue, |p| p.avg_ms),
+        line(run, "median", Colour::Green, |p| p.p50_ms),
+    ];
+    let mut chart = over_time(run, "Latency", "ms", series);
+    chart.size = Size::Wide;
+    chart.y = log_if_spread(&chart);
+    chart
+}
+
+fn percentiles(run: &RunAnalysis) -> Chart {
+    let points = run.percentiles.iter().map(|&(percentile, ms)| (percentile, Some(ms))).collect();
+    let all = Series { name: "latency".to_owned(), points, style: Style::Line, colour: Colour::Blue };
+    let scale = Scale::nines(run.percentiles.iter().map(|(percentile, _)| *percentile));
+    let mut chart = Chart {
+        title: "Latency by percentile".to_owned(),
+        unit: "ms".to_owned(),
+        x: Axis { label: "Percentile of transactions (%)".to_owned(), scale, bounds: None },
+        y: Axis::of(Scale::Linear),
+        series: vec![all],
+        shaded: None,
+        size: Size::Wide,
+        when_empty: "no data: no transaction completed in the measured interval".to_owned(),
+    };
+    chart.y = log_if_spread(&chart);
+    chart
+}
+
+fn device(run: &RunAnalysis) -> Vec<Chart> {
+    let of = |name: &str, colour, value: fn(&DeviceRates) -> Option<f64>| {
+        line(run, name, colour, move |p| p.device.as_ref().and_then(value))
+    };
+    let throughput = vec![
+        of("read", Colour::Blue, |d| Some(d.read_kb_per_s / 1024.0)),
+        of("write", Colour::Vermilion, |d| Some(d.write_kb_per_s / 1024.0)),
+    ];
+    let operations = vec![
+        of("r/s", Colour::Blue, |d| Some(d.reads_per_s)),
+        of("w/s", Colour::Vermilion, |d| Some(d.writes_per_s)),
+        of("f/s", Colour::Green, |d| d.flushes_per_s),
+    ];
+    let wait = vec![
+        of("r_await", Colour::Blue, |d| (d.reads_per_s > 0.0).then_some(d.read_await_ms)),
+        of("w_await", Colour::Vermilion, |d| (d.writes_per_s > 0.0).then_some(d.write_await_ms)),
+        of("f_await", Colour::Green, |d| d.flush_await_ms.filter(|_| d.flushes_per_s.unwrap_or(0.0) > 0.0)),
+    ];
+    let mut wait = over_time(run, "Device wait", "ms", wait);
+    wait.y = log_if_spread(&wait);
+    let busy = vec![
+        of("%util", Colour::Blue, |d| Some(d.util_pct)),
+        line(run, "pressure some", Colour::Vermilion, |p| percent(p.io_some)),
+        line(run, "pressure full", Colour::Purple, |p| percent(p.io_full)),
+    ];
+    vec![
+        over_time(run, "Device throughput", "MiB/s", throughput),
+        over_time(run, "Device operations", "per second", operations),
+        wait,
+        in_percent(over_time(run, "Device utilisation and I/O pressure", "%", busy)),
+        over_time(run, "Device queue", "requests", vec![of("aqu-sz", Colour::Blue, |d| Some(d.queue_size))]),
+    ]
+}
+
+fn host(run: &RunAnalysis) -> Chart {
+    let of = |name: &str, colour, share: fn(&CpuShares) -> f64| {
+        let series = line(run, name, colour, move |p| p.cpu.as_ref().map(|cpu| 100.0 * share(cpu)));
+        Series { style: Style::Stacked, ..series }
+    };
+    let shares = vec![
+        of("user", Colour::Blue, |c| c.user),
+        of("system", Colour::Vermilion, |c| c.system),
+        of("I/O wait", Colour::Green, |c| c.iowait),
+        of("steal", Colour::Purple, |c| c.steal),
+    ];
+    in_percent(over_time(run, "Host processors", "%", shares))
+}
+
+fn database(run: &RunAnalysis) -> Vec<Chart> {
+    let one = |title: &str, unit: &str, name: &str, value: fn(&SecondPoint) -> Option<f64>| {
+        over_time(run, title, unit, vec![line(run, name, Colour::Blue, value)])
+    };
+    vec![
+        one("Buffer-pool misses", "per second", "misses", |p| p.misses_per_s),
+        one("Dirty pages of the buffer pool", "%", "dirty", |p| percent(p.dirty_share)),
+        one("Checkpoint age", "MiB", "age", |p| p.checkpoint_age_bytes.map(|bytes| bytes as f64 / MIB)),
+        one("SQL errors", "per second", "errors", |p| Some(p.errors as f64)),
+    ]
+}
+
+/// A chart over the seconds of a run, its warm-up shaded.
+fn over_time(run: &RunAnalysis, title: &str, unit: &str, series: Vec<Series>) -> Chart {
+    let first = run.series.iter().map(|p| p.second).min().unwrap_or(0);
+    let last = run.series.iter().map(|p| p.second).max().unwrap_or(0);
+    let shaded = Shaded { from: first as f64, to: last.min(0) as f64, label: "warm-up".to_owned() };
+    Chart {
+        title: title.to_owned(),
+        unit: unit.to_owned(),
+        x: Axis { label: "Time since the start of measuring (s)".to_owned(), ..Axis::of(Scale::Seconds) },
+        y: Axis::of(Scale::Linear),
+        series,
+        shaded: (first < 0).then_some(shaded),
+        size: Size::Half,
+        when_empty: NOT_SAMPLED.to_owned(),
+    }
+}
+
+/// A line over the seconds of a run. A second that is missing altogether is a gap like any other.
+fn line(
+    run: &RunAnalysis,
+    name: &str,
+    colour: Colour,
+    value: impl Fn(&SecondPoint) -> Option<f64>,
+) -> Series {
+    let mut points: Vec<(f64, Option<f64>)> = Vec::with_capacity(run.series.len());
+    for point in &run.series {
+        let second = point.second as f64;
+        if let Some(&(before, _)) = points.last()
+            && second - before > 1.5
+        {
+            points.push((before + 1.0, None));
+        }
+        points.push((second, value(point)));
+    }
+    Series { name: name.to_owned(), points, style: Style::Line, colour }
+}
+
+fn in_percent(mut chart: Chart) -> Chart {
+    chart.y.bounds = Some((0.0, 100.0));
+    chart
+}
+
+fn log_if_spread(chart: &Chart) -> Axis {
+    let values = chart.series.iter().flat_map(|s| s.points.iter().filter_map(|(_, y)| *y));
+    Axis::of(Scale::for_spread(values))
+}
+
+fn percent(share: Option<f64>) -> Option<f64> {
+    share.map(|share| share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::chart::svg;
+    use crate::report::sample;
+
+    #[test]
+    fn a_missing_second_and_an_idle_device_are_gaps() {
+        let mut run = sample::run(60);
+        run.series.retain(|p| p.second != 30);
+        let all = charts(&run);
+        let at = |chart: &Chart, x: f64| {
+            chart.series[0].points.iter().find(|(second, _)| *second == x).map(|(_, y)| *y)
+        };
+        assert_eq!(at(&all[0], 30.0), Some(None));
+        assert!(matches!(at(&all[0], 31.0), Some(Some(_))));
+
+        run.series.iter_mut().filter_map(|p| p.device.as_mut()).for_each(|d| d.reads_per_s = 0.0);
+        let wait = charts(&run).into_iter().find(|c| c.title == "Device wait").unwrap();
+        assert!(wait.series[0].points.iter().all(|(_, y)| y.is_none()), "no read, no wait");
+    }
+
+    #[test]
+    fn a_run_without_telemetry_says_so_in_every_device_chart() {
+        let all = charts(&sample::run_without_telemetry());
+        let silent = all.iter().filter(|c| svg::draw(c).unwrap().svg.contains(NOT_SAMPLED)).count();
+        assert_eq!((all.len(), silent), (13, 9));
+    }
+}

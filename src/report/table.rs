@@ -1,0 +1,239 @@
+//! The report as text, for terminals and mails: plain characters, and words where a screen has colours.
+
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle, LineStyle, Table,
+    TableStyle, Width,
+};
+
+use super::document::{self, HeadlineRow};
+use super::number::{self, or_missing};
+use crate::analysis::{IoAnatomy, Outcome, ResultAnalysis, RunAnalysis};
+use crate::stats::device::DeviceRates;
+
+/// Columns of a line, as long as the figures fit.
+const WIDTH: u16 = 100;
+/// A header, a rule, and no borders.
+const RULED: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none())
+    .header_separator(LineStyle::none().fill('-').junction('-'))
+    .content_lines(ContentLineStyle::none());
+/// Aligned text.
+const BARE: TableStyle = TableStyle::new().content_lines(ContentLineStyle::none());
+
+/// Writes results, in the order given.
+pub(super) fn render(results: &[ResultAnalysis]) -> String {
+    let mut blocks: Vec<String> = vec![results.iter().map(title).collect(), headline(results)];
+    let several = results.iter().map(|result| result.runs.len()).sum::<usize>() > 1;
+    for result in results {
+        for run in &result.runs {
+            blocks.push(details(result, run, several));
+        }
+        if !result.notes.is_empty() {
+            let of = if results.len() > 1 {
+                format!(" on {}", document::device_label(&result.plan))
+            } else {
+                String::new()
+            };
+            blocks.push(listed(
+                &format!("Notes{of}"),
+                result.notes.iter().map(|note| vec!["-".to_owned(), note.clone()]),
+            ));
+        }
+    }
+    blocks.join("\n")
+}
+
+/// Outcome first unless it is the usual one.
+fn title(result: &ResultAnalysis) -> String {
+    let plan = &result.plan;
+    let what = format!("{}, profile {}, started {}", plan.hardware.name, plan.profile.name, result.started);
+    let word = document::outcome_word(result.outcome);
+    let text = if result.outcome == Outcome::Complete {
+        format!("{what}: {word}")
+    } else {
+        format!("{word}: {what}: {}", document::reason(result.reason.as_ref()))
+    };
+    wrapped(&text)
+}
+
+fn headline(results: &[ResultAnalysis]) -> String {
+    let headers =
+        ["Device", "Inst", "Threads", "TPS", "Avg ms", "p95 ms", "p99 ms", "Peak ms", "Errors", "Outcome"];
+    let mut table = ruled(&headers);
+    for row in document::headline(results) {
+        let HeadlineRow {
+            device,
+            instances,
+            threads,
+            tps,
+            avg_ms,
+            p95_ms,
+            p99_ms,
+            peak_ms,
+            errors,
+            outcome,
+            ..
+        } = row;
+        table.add_row([device, instances, threads, tps, avg_ms, p95_ms, p99_ms, peak_ms, errors, outcome]);
+    }
+    lay_out(&mut table, 1..headers.len() - 1, 16);
+    text(&table)
+}
+
+fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String {
+    let mut out = String::new();
+    if several {
+        let label = document::device_label(&result.plan);
+        out += &wrapped(&format!("== {label}, {} × {} threads", run.instances, run.threads));
+    }
+    if run.outcome != Outcome::Complete {
+        let (word, reason) = (document::outcome_word(run.outcome), document::reason(run.reason.as_ref()));
+        out += &wrapped(&format!("{word}: {reason}"));
+    }
+    out += &wrapped(&document::volume(run));
+    out += &document::errors_by_code(run)
+        .map(|codes| wrapped(&format!("SQL errors: {codes}")))
+        .unwrap_or_default();
+    out += &document::in_flight(run).map(|text| wrapped(&text)).unwrap_or_default();
+    out.push('\n');
+    out += &device(run);
+    out.push('\n');
+    out += &anatomy(run);
+    out.push('\n');
+    let findings = run.findings.iter().map(|finding| {
+        vec![document::mark(finding.holds).to_owned(), format!("{}: {}", finding.title, finding.text)]
+    });
+    out += &listed("Findings (yes: holds, NO: does not hold, ?: unknown)", findings);
+    out
+}
+
+fn device(run: &RunAnalysis) -> String {
+    let name = run.device_name.clone().unwrap_or_else(|| "unknown".to_owned());
+    let name_width = u16::try_from(name.chars().count()).unwrap_or(u16::MAX).min(40);
+    let Some(rates) = &run.device else {
+        return format!("Device {name}: not sampled\n");
+    };
+    let sizes = ["rareq-sz", "wareq-sz"]; // With the anatomy, where there is room.
+    let columns = document::device_columns(rates).into_iter().filter(|(column, _)| !sizes.contains(column));
+    let (headers, figures): (Vec<&str>, Vec<String>) = [("Device", name)].into_iter().chain(columns).unzip();
+    let mut table = ruled(&headers);
+    table.add_row(figures);
+    lay_out(&mut table, 1..headers.len(), name_width);
+    text(&table)
+}
+
+fn anatomy(run: &RunAnalysis) -> String {
+    let io = &run.anatomy;
+    if *io == IoAnatomy::default() {
+        return "I/O anatomy: unknown\n".to_owned();
+    }
+    let (mean, bytes) = (|value| or_missing(value, number::mean), |value| or_missing(value, number::bytes));
+    let share = |value| or_missing(value, number::percent);
+    let size = |kb: fn(&DeviceRates) -> f64| bytes(run.device.as_ref().map(|rates| kb(rates) * 1024.0));
+    wrapped(&format!(
+        "I/O anatomy, a transaction: {} reads of {} ({}) and {} writes of {} ({}), so {} reads by count, {} by bytes; \
+         {} pool misses (hit ratio {}); {} syncs; {} redo; {} pages flushed, {} through doublewrite; \
+         {} row-lock waits",
+        mean(io.device_reads_per_transaction),
+        size(|d| d.read_size_kb),
+        bytes(io.device_read_bytes_per_transaction),
+        mean(io.device_writes_per_transaction),
+        size(|d| d.write_size_kb),
+        bytes(io.device_write_bytes_per_transaction),
+        share(io.read_share),
+        share(io.read_share_bytes),
+        mean(io.misses_per_transaction),
+        share(io.pool_hit_ratio),
+        mean(io.syncs_per_transaction),
+        bytes(io.redo_bytes_per_transaction),
+        mean(io.pages_flushed_per_transaction),
+        mean(io.doublewrite_pages_per_transaction),
+        mean(io.row_lock_waits_per_transaction),
+    ))
+}
+
+fn listed(title: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(BARE).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.add_rows(rows);
+    if table.is_empty() { format!("{title}: none\n") } else { format!("{title}\n{}", text(&table)) }
+}
+
+/// A paragraph within the width.
+fn wrapped(paragraph: &str) -> String {
+    let mut table = Table::new();
+    table.load_style(BARE).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.add_row([paragraph]);
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 0));
+    });
+    text(&table)
+}
+
+fn ruled(headers: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(RULED).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_header(headers.iter().map(Cell::new));
+    table
+}
+
+/// Two spaces between columns, figures to the right. Only the first column may be broken into lines,
+/// down to its `narrowest`.
+fn lay_out(table: &mut Table, figures: std::ops::Range<usize>, narrowest: u16) {
+    let last = table.column_count().saturating_sub(1);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, u16::from(index != last)));
+        column.set_constraint(if index > 0 {
+            ColumnConstraint::ContentWidth
+        } else {
+            ColumnConstraint::LowerBoundary(Width::Fixed(narrowest))
+        });
+        if figures.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// Without spaces at the ends of lines.
+fn text(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn golden_complete() {
+        insta::assert_snapshot!(render(&[sample::complete()]));
+    }
+
+    #[test]
+    fn golden_partial() {
+        insta::assert_snapshot!(render(&[sample::partial()]));
+    }
+
+    #[test]
+    fn golden_failed_without_a_run() {
+        insta::assert_snapshot!(render(&[sample::failed()]));
+    }
+
+    #[test]
+    fn golden_two_results() {
+        let mut second = sample::complete();
+        second.plan.hardware.device =
+            vec![("Model".into(), "A drive with quite a long name, 15.36 TB, U.3".into())];
+        second.runs = vec![sample::run_without_telemetry()];
+        second.runs[0].findings.clear();
+        second.runs[0].latency = None;
+        insta::assert_snapshot!(render(&[sample::complete(), second]));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_a_mail() {
+        let all = render(&[sample::complete(), sample::partial(), sample::failed()]);
+        let widest = all.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(100), "{widest:?}\n{all}");
+    }
+}
