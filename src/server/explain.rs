@@ -1,11 +1,15 @@
 //! What a server's log says about why it stopped.
 
 /// Text in the log, and what it means for the reader. First match wins.
-const CAUSES: [(&str, &str); 17] = [
+const CAUSES: [(&str, &str); 18] = [
     ("unknown variable", "this server does not know a variable in server.variables; correct or remove it"),
     ("unknown option", "this server does not know an option in server.variables; correct or remove it"),
     ("Error while setting value", "a value in server.variables does not fit its variable"),
     ("option requires an argument", "a variable in server.variables needs a value"),
+    (
+        "requires innodb_buffer_pool_size >=",
+        "the buffer pool is smaller than this server allows; make memory.buffer_pool larger",
+    ),
     (
         "Cannot allocate memory for the buffer pool",
         "the buffer pool does not fit the host's memory; make memory.buffer_pool smaller",
@@ -33,6 +37,9 @@ const CAUSES: [(&str, &str); 17] = [
     ("corrupt", "the data directory is damaged"),
 ];
 
+/// What the initialiser says after a failure: a page of advice for a server that somebody runs by hand.
+const ADVICE: &str = "Installation of system tables failed!";
+
 /// The likely cause, read from the end of a log.
 #[must_use]
 pub fn cause(log_tail: &str) -> &'static str {
@@ -42,10 +49,12 @@ pub fn cause(log_tail: &str) -> &'static str {
         .map_or("not recognised; the end of the server's log says what it knew", |(_, cause)| *cause)
 }
 
-/// The last `lines` lines of a log, at most 8 kB.
+/// The last `lines` lines of a log, at most 8 kB, without the initialiser's advice, which would push out
+/// what went wrong.
 #[must_use]
 pub fn tail(log: &str, lines: usize) -> String {
     const MOST_BYTES: usize = 8192;
+    let log = log.split(ADVICE).next().unwrap_or(log);
     let all: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut kept: Vec<&str> = Vec::new();
     let mut bytes = 0;
@@ -76,5 +85,7 @@ mod tests {
         let log = (1..=100).map(|n| format!("line {n}\n\n")).collect::<String>();
         assert_eq!(tail(&log, 3), "line 98\nline 99\nline 100");
         assert_eq!(tail(&"x".repeat(10_000), 3), "");
+        let advice = "try this and that\n".repeat(30);
+        assert_eq!(tail(&format!("[ERROR] Aborting\n{ADVICE}\n{advice}"), 20), "[ERROR] Aborting");
     }
 }
