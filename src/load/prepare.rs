@@ -35,29 +35,8 @@ pub enum PrepareError {
     #[error("told to stop; the half-loaded dataset will be loaded anew next time")]
     Stopped,
     /// The device ran full.
-    #[error(
-        "the device under test is full: table {table} could not take rows {first}–{last} ({source}); \
-         {loaded} of {total} rows are loaded, {free_bytes} bytes are free in {folder}. \
-         Make space or use a smaller dataset"
-    )]
-    Full {
-        /// The table.
-        table: String,
-        /// First row of the refused chunk.
-        first: u64,
-        /// Last row of the refused chunk.
-        last: u64,
-        /// Rows loaded by then, all tables.
-        loaded: u64,
-        /// Rows of the dataset.
-        total: u64,
-        /// Space left.
-        free_bytes: u64,
-        /// Where.
-        folder: PathBuf,
-        /// The server's words.
-        source: mysql::Error,
-    },
+    #[error(transparent)]
+    Full(Box<FullDevice>),
     /// The server refused a statement.
     #[error("could not {what}: {source}")]
     Refused {
@@ -81,6 +60,22 @@ pub enum PrepareError {
         /// Tables there are.
         found: u32,
     },
+}
+
+/// What a full device could not take.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the device under test is full: could not {what} ({source}); \
+     {loaded} of {total} rows are loaded, {free_bytes} bytes are free in {folder}. \
+     Make space or use a smaller dataset"
+)]
+pub struct FullDevice {
+    what: String,
+    loaded: u64,
+    total: u64,
+    free_bytes: u64,
+    folder: PathBuf,
+    source: mysql::Error,
 }
 
 /// Surroundings of a preparation.
@@ -107,13 +102,18 @@ impl Prepare<'_> {
     /// # Errors
     /// When it cannot be completed; the folder then has no manifest and is never measured.
     pub fn run(&self) -> Result<(DatasetManifest, bool), PrepareError> {
+        let loaded = AtomicU64::new(0);
+        self.bring_about(&loaded).map_err(|error| self.explain(error, loaded.load(Ordering::Relaxed)))
+    }
+
+    fn bring_about(&self, loaded: &AtomicU64) -> Result<(DatasetManifest, bool), PrepareError> {
         let mut connection = self.connect()?;
         if let Some(manifest) = self.folder.manifest()? {
             self.verify_tables(&mut connection, &manifest)?;
             return Ok((manifest, true));
         }
         self.create_tables(&mut connection)?;
-        self.load_rows()?;
+        self.load_rows(loaded)?;
         self.build_indexes()?;
         self.flush(&mut connection)?;
         let manifest = DatasetManifest {
@@ -156,13 +156,13 @@ impl Prepare<'_> {
         Ok(())
     }
 
-    fn load_rows(&self) -> Result<(), PrepareError> {
-        let total = u64::from(self.dataset.tables) * self.dataset.rows;
-        let loaded = AtomicU64::new(0);
+    fn load_rows(&self, loaded: &AtomicU64) -> Result<(), PrepareError> {
+        let total = self.total_rows();
         self.in_parallel(chunk::count(self.dataset), |connection, buffer, index| {
             let chunk = chunk::at(self.dataset, index);
+            let Chunk { table, first, last } = chunk;
             self.load_chunk(connection, buffer, &chunk)
-                .map_err(|source| self.explain(source, &chunk, loaded.load(Ordering::Relaxed), total))?;
+                .map_err(refused(&format!("load rows {first}–{last} into {}", table_name(table))))?;
             let done = loaded.fetch_add(chunk.rows(), Ordering::Relaxed) + chunk.rows();
             (self.progress)(PrepareStep::Rows, done, total);
             Ok(())
@@ -269,33 +269,39 @@ impl Prepare<'_> {
             .map_err(refused("read the tables' sizes"))?;
         let (data_bytes, index_bytes) = sums.unwrap_or_default();
         Ok(DatasetSize {
-            rows: u64::from(self.dataset.tables) * self.dataset.rows,
+            rows: self.total_rows(),
             file_bytes: files_bytes(&self.folder.data().join(DATABASE)),
             data_bytes,
             index_bytes,
         })
     }
 
+    fn total_rows(&self) -> u64 {
+        u64::from(self.dataset.tables) * self.dataset.rows
+    }
+
     /// Tells a full device from other refusals.
-    fn explain(&self, source: mysql::Error, chunk: &Chunk, loaded: u64, total: u64) -> PrepareError {
-        let table = table_name(chunk.table);
-        match &source {
-            mysql::Error::MySqlError(error) if FULL.contains(&error.code) => PrepareError::Full {
-                table,
-                first: chunk.first,
-                last: chunk.last,
-                loaded,
-                total,
-                free_bytes: free_bytes(self.folder.root()),
-                folder: self.folder.root().to_path_buf(),
-                source,
-            },
-            _ => PrepareError::Refused {
-                what: format!("load rows {}–{} into {table}", chunk.first, chunk.last),
-                source,
-            },
+    fn explain(&self, error: PrepareError, loaded: u64) -> PrepareError {
+        match error {
+            PrepareError::Refused { what, source } if means_full(&source) => {
+                PrepareError::Full(Box::new(FullDevice {
+                    what,
+                    loaded,
+                    total: self.total_rows(),
+                    free_bytes: free_bytes(self.folder.root()),
+                    folder: self.folder.root().to_path_buf(),
+                    source,
+                }))
+            }
+            other => other,
         }
     }
+}
+
+/// Whether the server refused for lack of space. Other codes carry the system's error in their text.
+fn means_full(error: &mysql::Error) -> bool {
+    const NO_SPACE: &str = "No space left on device";
+    matches!(error, mysql::Error::MySqlError(e) if FULL.contains(&e.code) || e.message.contains(NO_SPACE))
 }
 
 /// Answers LOAD DATA LOCAL from a buffer; no file is read.
