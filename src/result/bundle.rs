@@ -100,8 +100,18 @@ impl Bundle {
 /// # Errors
 /// When there is none, or it is not a plan that this version reads.
 pub fn read_plan(result: &Path) -> Result<Plan, ResultError> {
-    let folder = if result.is_dir() { result } else { result.parent().unwrap_or(Path::new(".")) };
-    read_json(&folder.join(PLAN))
+    let read = |source| ResultError::Read { path: result.to_path_buf(), source };
+    let is_folder = fs::metadata(result).map_err(read)?.is_dir();
+    let folder = if is_folder { result } else { result.parent().unwrap_or(Path::new("")) };
+    let plan = folder.join(PLAN);
+    if !plan.exists() {
+        let place = if is_folder { "in it" } else { "beside it" };
+        return Err(ResultError::Foreign {
+            path: result.to_path_buf(),
+            reason: format!("there is no {PLAN} {place}; name a folder that `drivestone run` left"),
+        });
+    }
+    read_json(&plan)
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
