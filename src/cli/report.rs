@@ -29,7 +29,14 @@ pub fn write(path: &Path, format: report::Format, results: &[ResultAnalysis]) ->
     let text = report::render(format, results)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(folder)?;
+        if !std::fs::metadata(folder)?.is_dir() {
+            return Err(std::io::ErrorKind::NotADirectory.into());
+        }
+        // Its error would name the temporary file, which nobody has heard of.
+        let mut file = tempfile::Builder::new()
+            .permissions(readable())
+            .tempfile_in(folder)
+            .map_err(|error| std::io::Error::from(error.kind()))?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;
