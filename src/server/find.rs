@@ -72,8 +72,12 @@ pub fn find(named: Option<&str>) -> Result<Programs, ServerError> {
         Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
         Err(error) => return Err(ServerError::NotFound(format!("{server} cannot be run: {error}"))),
     };
-    let version = parse_version(&text)
-        .ok_or_else(|| ServerError::NotFound(format!("{server} --version says `{}`", text.trim())))?;
+    let version = parse_version(&text).ok_or_else(|| {
+        ServerError::NotFound(format!(
+            "`{server} --version` says `{}`, which is no server's version; name a MariaDB server in server.program",
+            text.trim()
+        ))
+    })?;
     if !version.contains("MariaDB") {
         return Err(ServerError::NotFound(format!(
             "{server} is version {version}, not MariaDB; name a MariaDB server in server.program"
