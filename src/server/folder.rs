@@ -94,7 +94,9 @@ impl DatasetFolder {
     pub fn state(&self, dataset: &Dataset, server_series: Option<&str>) -> DatasetState {
         let foreign = |reason: String| DatasetState::Foreign { reason };
         match fs::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return DatasetState::Absent,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return DatasetState::Absent;
+            }
             Err(error) => return foreign(format!("{}: {error}", self.root.display())),
             Ok(mut entries) => {
                 if !self.root.join(MARKER).is_file() {
