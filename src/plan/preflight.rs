@@ -77,7 +77,15 @@ fn check_target(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     let path = &target.path;
     match target.state {
         TargetState::Writable => {}
-        TargetState::Missing if plan.hardware.create_target => {}
+        TargetState::Missing if plan.hardware.create_target => {
+            let options = target.mount.as_ref().map_or("", |mount| mount.options.as_str());
+            if options.split(',').any(|option| option == "ro") {
+                found.refuse_hardware(
+                    PATH,
+                    format!("`{path}` would be made on a filesystem mounted read-only; mount it read-write"),
+                );
+            }
+        }
         TargetState::Missing => found.refuse_hardware(
             PATH,
             format!(
