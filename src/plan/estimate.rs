@@ -81,7 +81,8 @@ pub fn estimate(dataset: &Dataset, mix: &OltpReadWrite, pool_bytes: u64, log_byt
         pool_pages,
         visits_per_transaction,
         hit_ratio: hits / visits_per_transaction,
-        misses_per_transaction: visits_per_transaction - hits,
+        // Rounding makes it a little less than none when everything hits.
+        misses_per_transaction: (visits_per_transaction - hits).max(0.0),
         space_bytes: bytes + log_bytes + SERVER_FILES_BYTES,
         load_write_bytes,
     }
