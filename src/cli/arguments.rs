@@ -28,8 +28,8 @@ Examples:
   drivestone report reports/runs/* --format html --out comparison.html
       one page for several results
 
-Exit codes: 0 ok, 2 usage, 3 profile or plan refused, 4 preparing failed, 5 run failed or incomplete,
-130 interrupted.";
+Exit codes: 0 ok, 2 usage, 3 profile or plan refused, 4 preparing failed,
+5 run failed or incomplete, 130 interrupted.";
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -75,8 +75,9 @@ pub struct Profiles {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The result is a folder: plan, environment, server configuration and log, and a journal that survives a crash.
-Ctrl-C once stops the load and keeps what was measured; a second time ends everything at once.")]
+The result is a folder: plan, environment, server configuration and log, and a journal that survives
+a crash. Ctrl-C once stops the load and keeps what was measured; a second time ends
+everything at once.")]
 pub struct Run {
     /// Hardware profile: the device under test and the buffer pool
     #[arg(required_unless_present = "from")]
