@@ -3,10 +3,23 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::print_stderr,
     reason = "clippy's exception for tests does not reach their helper functions"
 )]
 
 mod e2e {
     mod binary;
+    mod commands;
+    mod complete;
+    mod full;
+    mod interrupt;
+    mod kill;
+    mod lab;
+    mod mount;
+    mod page;
+    mod processes;
+    mod refused;
     mod require;
+    mod running;
+    mod template;
 }
