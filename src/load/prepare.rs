@@ -35,29 +35,8 @@ pub enum PrepareError {
     #[error("told to stop; the half-loaded dataset will be loaded anew next time")]
     Stopped,
     /// The device ran full.
-    #[error(
-        "the device under test is full: table {table} could not take rows {first}–{last} ({source}); \
-         {loaded} of {total} rows are loaded, {free_bytes} bytes are free in {folder}. \
-         Make space or use a smaller dataset"
-    )]
-    Full {
-        /// The table.
-        table: String,
-        /// First row of the refused chunk.
-        first: u64,
-        /// Last row of the refused chunk.
-        last: u64,
-        /// Rows loaded by then, all tables.
-        loaded: u64,
-        /// Rows of the dataset.
-        total: u64,
-        /// Space left.
-        free_bytes: u64,
-        /// Where.
-        folder: PathBuf,
-        /// The server's words.
-        source: mysql::Error,
-    },
+    #[error(transparent)]
+    Full(Box<FullDevice>),
     /// The server refused a statement.
     #[error("could not {what}: {source}")]
     Refused {
@@ -81,6 +60,24 @@ pub enum PrepareError {
         /// Tables there are.
         found: u32,
     },
+}
+
+/// A chunk that a full device could not take.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the device under test is full: table {table} could not take rows {first}–{last} ({source}); \
+     {loaded} of {total} rows are loaded, {free_bytes} bytes are free in {folder}. \
+     Make space or use a smaller dataset"
+)]
+pub struct FullDevice {
+    table: String,
+    first: u64,
+    last: u64,
+    loaded: u64,
+    total: u64,
+    free_bytes: u64,
+    folder: PathBuf,
+    source: mysql::Error,
 }
 
 /// Surroundings of a preparation.
@@ -280,16 +277,18 @@ impl Prepare<'_> {
     fn explain(&self, source: mysql::Error, chunk: &Chunk, loaded: u64, total: u64) -> PrepareError {
         let table = table_name(chunk.table);
         match &source {
-            mysql::Error::MySqlError(error) if FULL.contains(&error.code) => PrepareError::Full {
-                table,
-                first: chunk.first,
-                last: chunk.last,
-                loaded,
-                total,
-                free_bytes: free_bytes(self.folder.root()),
-                folder: self.folder.root().to_path_buf(),
-                source,
-            },
+            mysql::Error::MySqlError(error) if FULL.contains(&error.code) => {
+                PrepareError::Full(Box::new(FullDevice {
+                    table,
+                    first: chunk.first,
+                    last: chunk.last,
+                    loaded,
+                    total,
+                    free_bytes: free_bytes(self.folder.root()),
+                    folder: self.folder.root().to_path_buf(),
+                    source,
+                }))
+            }
             _ => PrepareError::Refused {
                 what: format!("load rows {}–{} into {table}", chunk.first, chunk.last),
                 source,
@@ -319,5 +318,5 @@ fn files_bytes(folder: &Path) -> u64 {
 }
 
 fn free_bytes(folder: &Path) -> u64 {
-    nix::sys::statvfs::statvfs(folder).map_or(0, |s| s.blocks_available() as u64 * s.fragment_size())
+    nix::sys::statvfs::statvfs(folder).map_or(0, |s| s.blocks_available() * s.fragment_size())
 }
