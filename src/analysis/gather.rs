@@ -103,7 +103,7 @@ pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
     let mut run_is_open = false;
     for (entry, bytes) in reader.by_ref() {
         if entry.seq == 0 {
-            gathered.started.clone_from(&entry.utc);
+            gathered.started = whole_seconds(&entry.utc);
         }
         match entry.record {
             Record::Opened(_) | Record::Clock { .. } => {}
@@ -128,6 +128,14 @@ pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
     }
     gathered.notes.extend(reader.damage().map(str::to_owned));
     Ok(gathered)
+}
+
+/// `2026-01-31T12:00:00Z` from a time with a fraction.
+fn whole_seconds(utc: &str) -> String {
+    match utc.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => utc.to_owned(),
+    }
 }
 
 impl Gathered {

@@ -114,7 +114,7 @@ fn load(plan: &Plan) -> Vec<String> {
 fn expected(plan: &Plan) -> Vec<String> {
     let e = &plan.estimate;
     vec![
-        format!("hit ratio {:.1} %", e.hit_ratio * 100.0),
+        format!("hit ratio {:.1} % of visits to leaf pages", e.hit_ratio * 100.0),
         format!(
             "{:.1} leaf visits a transaction × (1 − {:.3}) = {:.2} pages read from the device by each",
             e.visits_per_transaction, e.hit_ratio, e.misses_per_transaction

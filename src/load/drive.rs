@@ -205,7 +205,9 @@ impl Collector<'_> {
         }
         self.filed_late += self.total.filed_late;
         self.saturated += self.total.latency.saturated();
-        let running = self.desks.iter().filter(|desk| !desk.is_finished()).count();
+        let end_ns =
+            self.course.start.t0_ns + self.next * SECOND_NS + i64::try_from(length_ns).unwrap_or(SECOND_NS);
+        let running = self.desks.iter().filter(|desk| desk.was_running_at(end_ns)).count();
         (self.drive.emit)(Event::LoadSecond(LoadSecond {
             second: self.next,
             length_ns,

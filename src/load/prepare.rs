@@ -325,5 +325,5 @@ fn files_bytes(folder: &Path) -> u64 {
 }
 
 fn free_bytes(folder: &Path) -> u64 {
-    nix::sys::statvfs::statvfs(folder).map_or(0, |s| s.blocks_available() as u64 * s.fragment_size())
+    nix::sys::statvfs::statvfs(folder).map_or(0, |s| s.blocks_available() * s.fragment_size())
 }

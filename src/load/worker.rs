@@ -111,8 +111,8 @@ pub struct Desk {
     censored_ns: AtomicU64,
     /// Commits from first to last.
     commits: AtomicU64,
-    /// The thread has ended.
-    finished: AtomicBool,
+    /// When the thread ended; 0 while it runs.
+    finished_ns: AtomicI64,
 }
 
 impl Desk {
@@ -124,7 +124,7 @@ impl Desk {
             in_flight_since_ns: AtomicI64::new(0),
             censored_ns: AtomicU64::new(0),
             commits: AtomicU64::new(0),
-            finished: AtomicBool::new(false),
+            finished_ns: AtomicI64::new(0),
         }
     }
 
@@ -137,7 +137,14 @@ impl Desk {
     /// Whether its thread has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.finished.load(Ordering::Acquire)
+        self.finished_ns.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether its thread was running at a moment.
+    #[must_use]
+    pub fn was_running_at(&self, moment_ns: i64) -> bool {
+        let finished_ns = self.finished_ns.load(Ordering::Acquire);
+        finished_ns == 0 || finished_ns >= moment_ns
     }
 
     /// Age at `end_ns` of the transaction that was in flight then.
@@ -173,7 +180,7 @@ impl Worker<'_> {
         if let Err(error) = self.transactions() {
             self.course.fail(error);
         }
-        self.desk.finished.store(true, Ordering::Release);
+        self.desk.finished_ns.store(monotonic_ns(), Ordering::Release);
     }
 
     fn transactions(&mut self) -> Result<(), LoadError> {

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::options::free_pages_kept;
 use crate::protocol::job::Dataset;
 use crate::workload::oltp::{OltpReadWrite, PageVisits};
 use crate::workload::schema::{
@@ -14,7 +15,7 @@ use crate::workload::schema::{
     PAGE_OVERHEAD_BYTES,
 };
 
-/// Pages of the pool that hold no leaf pages of the tables, as a share: undo, inner nodes, free list.
+/// Pages of the pool that hold no leaf pages of the tables, as a share: undo and inner nodes.
 const POOL_OVERHEAD: f64 = 0.03;
 /// Inner nodes of the trees, as a share of their leaves.
 const INNER_NODES: f64 = 0.01;
@@ -67,9 +68,10 @@ pub fn estimate(dataset: &Dataset, mix: &OltpReadWrite, pool_bytes: u64, log_byt
     let pool_pages = pool_bytes / u64::from(dataset.page_bytes);
     let visits = mix.page_visits(pages.rows_per_leaf);
     let groups = groups(dataset, mix, &pages, visits);
-    let cached_leaves = pool_pages as f64 * (1.0 - POOL_OVERHEAD);
+    let cached_leaves = pool_pages.saturating_sub(free_pages_kept(pool_pages)) as f64 * (1.0 - POOL_OVERHEAD);
     let hits = hits_per_transaction(&groups, cached_leaves);
     let visits_per_transaction = visits.clustered + visits.index;
+    let hit_ratio = (hits / visits_per_transaction).min(1.0);
     // Every page is written twice, through the doublewrite buffer, and every row goes through the log.
     let load_write_bytes = 2 * bytes + (rows as f64 * REDO_BYTES_PER_ROW) as u64;
     Estimate {
@@ -80,9 +82,8 @@ pub fn estimate(dataset: &Dataset, mix: &OltpReadWrite, pool_bytes: u64, log_byt
         index_pages: pages.index as u64,
         pool_pages,
         visits_per_transaction,
-        hit_ratio: hits / visits_per_transaction,
-        // Rounding makes it a little less than none when everything hits.
-        misses_per_transaction: (visits_per_transaction - hits).max(0.0),
+        hit_ratio,
+        misses_per_transaction: visits_per_transaction * (1.0 - hit_ratio),
         space_bytes: bytes + log_bytes + SERVER_FILES_BYTES,
         load_write_bytes,
     }

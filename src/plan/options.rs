@@ -21,7 +21,7 @@ pub struct ServerFigures {
 }
 
 /// Options that are the same in every plan. `loose_` marks those that some versions lack.
-const PINNED: [(&str, &str); 36] = [
+const PINNED: [(&str, &str); 35] = [
     // How pages and log reach the device.
     ("innodb_flush_method", "O_DIRECT"),
     ("innodb_doublewrite", "ON"),
@@ -37,7 +37,6 @@ const PINNED: [(&str, &str); 36] = [
     ("innodb_adaptive_flushing", "ON"),
     ("innodb_max_dirty_pages_pct", "90"),
     ("innodb_max_dirty_pages_pct_lwm", "0"),
-    ("innodb_lru_scan_depth", "1536"),
     ("innodb_purge_threads", "4"),
     ("innodb_read_io_threads", "4"),
     ("innodb_write_io_threads", "4"),
@@ -94,15 +93,24 @@ pub fn set_by_drivestone(name: &str) -> Option<&'static str> {
     OWN.iter().find(|(own, _)| *own == name).map(|(_, instead)| *instead)
 }
 
+/// Pages that the page cleaner keeps free. The server's default of 1,536 would be most of a small pool.
+#[must_use]
+pub fn free_pages_kept(pool_pages: u64) -> u64 {
+    const SHARE: u64 = 32;
+    (pool_pages / SHARE).clamp(100, 1536)
+}
+
 /// The complete options: pinned, computed, and then what the profile sets.
 #[must_use]
 pub fn options(figures: &ServerFigures, variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let pool_pages = figures.buffer_pool_bytes / u64::from(figures.page_bytes);
     let connections = figures.connections + SPARE_CONNECTIONS;
     // Every connection may have every table open.
     let open_tables = u64::from(figures.tables) * u64::from(figures.connections) + 200;
     let prepared = (figures.prepared_statements + 1_000).clamp(16_382, MOST_PREPARED_STATEMENTS);
     let computed = [
         ("innodb_buffer_pool_size", figures.buffer_pool_bytes.to_string()),
+        ("innodb_lru_scan_depth", free_pages_kept(pool_pages).to_string()),
         ("innodb_log_file_size", figures.log_bytes.to_string()),
         ("innodb_page_size", figures.page_bytes.to_string()),
         ("max_connections", connections.to_string()),

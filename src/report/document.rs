@@ -169,7 +169,10 @@ pub(super) fn anatomy(run: &RunAnalysis) -> Vec<(&'static str, String)> {
         ("Bytes written", io.device_write_bytes_per_transaction.map(number::bytes)),
         ("Mean size of a write", device_size(|d| d.write_size_kb).map(number::bytes)),
         ("Buffer-pool misses", io.misses_per_transaction.map(number::mean)),
-        ("Page requests answered by the pool", io.pool_hit_ratio.map(number::percent)),
+        (
+            "InnoDB page requests answered by the pool, inner nodes included",
+            io.pool_hit_ratio.map(number::percent),
+        ),
         ("Syncs by InnoDB", io.syncs_per_transaction.map(number::mean)),
         ("Redo log", io.redo_bytes_per_transaction.map(number::bytes)),
         ("Pages flushed", io.pages_flushed_per_transaction.map(number::mean)),
@@ -223,7 +226,7 @@ pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
         (
             "Predicted misses",
             format!(
-                "{} page visits a transaction × (1 − hit ratio {}) = {} misses a transaction",
+                "{} leaf-page visits a transaction × (1 − hit ratio {}) = {} misses a transaction",
                 number::decimals(estimate.visits_per_transaction, 1),
                 number::percent(estimate.hit_ratio),
                 number::decimals(estimate.misses_per_transaction, 2)

@@ -279,6 +279,7 @@ fn plan() -> Plan {
             account: None,
             transport: Transport::Socket,
             buffer_pool_bytes: 314_572_800,
+            buffer_pool_from_profile: false,
             buffer_pool_origin: "15 % of the dataset".into(),
             options: [
                 ("innodb_buffer_pool_size", "314572800"),

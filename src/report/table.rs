@@ -132,7 +132,7 @@ fn anatomy(run: &RunAnalysis) -> String {
     let size = |kb: fn(&DeviceRates) -> f64| bytes(run.device.as_ref().map(|rates| kb(rates) * 1024.0));
     wrapped(&format!(
         "I/O anatomy, a transaction: {} reads of {} ({}) and {} writes of {} ({}), so {} reads by count, {} by bytes; \
-         {} pool misses (hit ratio {}); {} syncs; {} redo; {} pages flushed, {} through doublewrite; \
+         {} pool misses ({} of InnoDB's page requests, inner nodes included, were hits); {} syncs; {} redo; {} pages flushed, {} through doublewrite; \
          {} row-lock waits",
         mean(io.device_reads_per_transaction),
         size(|d| d.read_size_kb),

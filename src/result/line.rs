@@ -12,9 +12,15 @@ const SUFFIX: usize = 18;
 pub fn encode(entry: &Entry) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = serde_json::to_vec(entry)?;
     line.pop(); // the closing brace
-    let crc = crc32fast::hash(&line);
-    line.extend_from_slice(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes());
+    let suffix = suffix(&line);
+    line.extend_from_slice(suffix.as_bytes());
+    line.push(b'\n');
     Ok(line)
+}
+
+/// What follows the body of a line.
+fn suffix(body: &[u8]) -> String {
+    format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body))
 }
 
 /// The entry in a line (without its newline), or why it is not one.
@@ -23,13 +29,12 @@ pub fn encode(entry: &Entry) -> Result<Vec<u8>, serde_json::Error> {
 /// When the line is cut, altered, or not an entry.
 pub fn decode(line: &[u8]) -> Result<Entry, String> {
     let body = line.len().checked_sub(SUFFIX).map(|length| &line[..length]).ok_or("cut short")?;
-    let crc = line[body.len()..]
-        .strip_prefix(b",\"crc\":\"")
-        .and_then(|rest| rest.strip_suffix(b"\"}"))
-        .and_then(|digits| std::str::from_utf8(digits).ok())
-        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-        .ok_or("no checksum at its end")?;
-    if crc32fast::hash(body) != crc {
+    let checksum = &line[body.len()..];
+    if !checksum.starts_with(b",\"crc\":\"") {
+        return Err("no checksum at its end".to_owned());
+    }
+    // Compared as text: another spelling of the same number was not written here.
+    if checksum != suffix(body).as_bytes() {
         return Err("its checksum does not match".to_owned());
     }
     serde_json::from_slice(line).map_err(|error| format!("not a journal entry: {error}"))

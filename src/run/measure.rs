@@ -32,7 +32,7 @@ impl Session<'_> {
             Err(Halt::Killed) => Some("interrupted at once".to_owned()),
             Err(Halt::Failed(reason)) => Some(reason.clone()),
         };
-        self.record(COORDINATOR, Record::RunEnded { run, shortfall })?;
+        self.record(COORDINATOR, Record::RunEnded { run, shortfall });
         ended
     }
 
@@ -55,7 +55,7 @@ impl Session<'_> {
         let t0_ns = begin_ns + seconds(plan.warmup_s);
         let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
         let start = StartJob { begin_ns, t0_ns, end_ns, events: plan.events };
-        self.record(COORDINATOR, Record::RunStarted { run, begin_ns, t0_ns, end_ns })?;
+        self.record(COORDINATOR, Record::RunStarted { run, begin_ns, t0_ns, end_ns });
         self.fleet.send(&Job::Start(start));
         self.watcher.saw(&Progress::Started);
         Ok(start)
@@ -79,58 +79,60 @@ impl Session<'_> {
     /// end still awaited, so that nothing it measured is lost.
     fn follow(&mut self, plan: &RunPlan, start: &StartJob) -> Result<(), Halt> {
         let mut live = Live::new(plan.report_interval_s, start);
-        let mut halt: Option<Halt> = None;
-        let mut deadline = planned_end(start);
+        let mut ending = Ending { halt: None, deadline: planned_end(start) };
         loop {
-            if Instant::now() > deadline {
-                return Err(
-                    halt.unwrap_or(Halt::Failed("the load did not end when it should have".to_owned()))
-                );
+            if Instant::now() > ending.deadline {
+                return Err(ending
+                    .halt
+                    .unwrap_or_else(|| Halt::Failed("the load did not end when it should have".to_owned())));
             }
-            let happening = match self.next_event() {
-                Ok(happening) => happening,
-                Err(Halt::Failed(reason)) if halt.is_none() => {
-                    // The journal is full: end the load and keep what fits.
-                    self.fleet.send(&Job::StopLoad);
-                    deadline = Instant::now() + END_TIMEOUT;
-                    halt = Some(Halt::Failed(reason));
-                    continue;
-                }
-                Err(Halt::Failed(_)) => continue,
-                Err(other) => return Err(other),
-            };
+            let happening = self.next_event()?;
+            if let Some(reason) = self.journal_failure().filter(|_| ending.halt.is_none()) {
+                // Keep what still fits.
+                ending.begin(Halt::Failed(reason.to_owned()));
+                self.fleet.send(&Job::StopLoad);
+            }
             let event = match happening {
                 None => continue,
-                Some(Happening::Lost(reason)) => return Err(halt.unwrap_or(Halt::Failed(reason))),
+                Some(Happening::Lost(reason)) => return Err(ending.halt.unwrap_or(Halt::Failed(reason))),
                 Some(Happening::Interrupt) => {
+                    ending.begin(Halt::Interrupted);
                     self.fleet.send(&Job::StopLoad);
-                    deadline = Instant::now() + END_TIMEOUT;
-                    halt.get_or_insert(Halt::Interrupted);
                     continue;
                 }
                 Some(Happening::Event(event)) => event,
             };
-            if let Some(reason) = failure(&event) {
-                let first = halt.is_none();
-                halt.get_or_insert(Halt::Failed(reason));
-                if matches!(event, Event::LoadFailed { .. }) {
-                    return halt.map_or(Ok(()), Err);
-                }
-                if first {
-                    deadline = Instant::now() + END_TIMEOUT;
-                }
-            }
-            match &event {
-                // The reason follows as LoadFailed.
-                Event::LoadEnded(ended) if ended.cause == LoadEndCause::Failed => {
-                    deadline = Instant::now() + END_TIMEOUT;
-                }
-                Event::LoadEnded(_) => return halt.map_or(Ok(()), Err),
-                _ => {}
-            }
             if let Some(interval) = live.saw(&event) {
                 self.watcher.saw(&Progress::Interval(&interval));
             }
+            if let Some(reason) = failure(&event) {
+                ending.begin(Halt::Failed(reason));
+            }
+            let over = match &event {
+                // The reason follows as LoadFailed.
+                Event::LoadEnded(ended) => ended.cause != LoadEndCause::Failed,
+                Event::LoadFailed { .. } => true,
+                _ => false,
+            };
+            if over {
+                return ending.halt.map_or(Ok(()), Err);
+            }
+        }
+    }
+}
+
+/// Whether a load is being ended before its time, and when to stop waiting for it.
+struct Ending {
+    halt: Option<Halt>,
+    deadline: Instant,
+}
+
+impl Ending {
+    /// Remembers the first reason and limits the wait.
+    fn begin(&mut self, halt: Halt) {
+        if self.halt.is_none() {
+            self.halt = Some(halt);
+            self.deadline = Instant::now() + END_TIMEOUT;
         }
     }
 }

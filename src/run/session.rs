@@ -55,12 +55,15 @@ pub(super) struct Session<'a> {
     pub(super) stage: Stage,
     server_is_up: bool,
     interrupts: u32,
+    /// The first record that could not be written. The run then ends in good order.
+    journal_failure: Option<String>,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(plan: &'a Plan, fleet: Fleet, bundle: Bundle, watcher: &'a mut dyn Watcher) -> Self {
         let stage = Stage::Preparing;
-        Self { plan, fleet, bundle, watcher, stage, server_is_up: false, interrupts: 0 }
+        let (server_is_up, interrupts, journal_failure) = (false, 0, None);
+        Self { plan, fleet, bundle, watcher, stage, server_is_up, interrupts, journal_failure }
     }
 
     /// Server, dataset, runs, server again; then the last line.
@@ -77,7 +80,7 @@ impl<'a> Session<'a> {
             Some(Halt::Failed(reason)) => (Ending::Failed, Some(reason.clone())),
         };
         // A journal that cannot take its last line reads as cut short, which is what it then is.
-        let _ = self.record(COORDINATOR, Record::Closed { ending, reason: reason.clone() });
+        self.record(COORDINATOR, Record::Closed { ending, reason: reason.clone() });
         let stage = self.stage;
         let Self { fleet, bundle, .. } = self;
         bundle.close();
@@ -90,7 +93,7 @@ impl<'a> Session<'a> {
 
     fn steps(&mut self, facts: &HostFacts) -> Result<(), Halt> {
         let host = self.fleet.host().to_owned();
-        self.record(&host, Record::Event(Event::Probed(Box::new(facts.clone()))))?;
+        self.record(&host, Record::Event(Event::Probed(Box::new(facts.clone()))));
         let ready = self.start_server()?;
         self.bundle.write_environment(&Environment { host: facts, server: &ready })?;
         self.bundle.write_server_configuration(&ready.configuration)?;
@@ -168,7 +171,7 @@ impl<'a> Session<'a> {
                 Some(Happening::Interrupt) => return Err(Halt::Interrupted),
                 Some(Happening::Lost(reason)) => return Err(Halt::Failed(reason)),
                 Some(Happening::Event(event)) => {
-                    if let Some(reason) = failure(&event) {
+                    if let Some(reason) = failure(&event).or_else(|| self.journal_failure.clone()) {
                         return Err(Halt::Failed(reason));
                     }
                     if let Some(found) = pick(&event) {
@@ -182,7 +185,7 @@ impl<'a> Session<'a> {
     /// The next thing that happens, recorded; `None` when nothing does for a moment.
     ///
     /// # Errors
-    /// `Killed` at the second interrupt; `Failed` when the journal cannot be written.
+    /// `Killed` at the second interrupt.
     pub(super) fn next_event(&mut self) -> Result<Option<Happening>, Halt> {
         match self.fleet.receive(LOOK) {
             None => Ok(None),
@@ -200,35 +203,48 @@ impl<'a> Session<'a> {
             }
             Some(Incoming::Clock { host, offset }) => {
                 let (offset_ns, bound_ns) = (offset.offset_ns, offset.bound_ns);
-                self.record(&host, Record::Clock { offset_ns, bound_ns })?;
+                self.record(&host, Record::Clock { offset_ns, bound_ns });
                 Ok(None)
             }
             Some(Incoming::Event { host, event }) => {
-                self.keep(&host, &event)?;
+                self.keep(&host, &event);
                 Ok(Some(Happening::Event(event)))
             }
         }
     }
 
     /// Stores an event where it belongs, and shows what the watcher wants to see.
-    fn keep(&mut self, host: &str, event: &Event) -> Result<(), Halt> {
+    fn keep(&mut self, host: &str, event: &Event) {
         match event {
             Event::PrepareProgress { step, done, total } => {
                 let (step, done, total) = (*step, *done, *total);
-                self.watcher.saw(&Progress::Preparing { step, done, total });
-                return Ok(());
+                return self.watcher.saw(&Progress::Preparing { step, done, total });
             }
-            Event::ServerLog { text } => return Ok(self.bundle.write_server_log(text)?),
+            Event::ServerLog { text } => {
+                let written = self.bundle.write_server_log(text);
+                return self.note_failure(written);
+            }
             Event::ServerFailed { .. } => self.server_is_up = false,
             Event::Warning { text } => self.watcher.saw(&Progress::Warning(text)),
             _ => {}
         }
-        self.record(host, Record::Event(event.clone()))?;
-        Ok(())
+        self.record(host, Record::Event(event.clone()));
     }
 
-    pub(super) fn record(&mut self, from: &str, record: Record) -> Result<(), ResultError> {
-        self.bundle.append(from, record)
+    pub(super) fn record(&mut self, from: &str, record: Record) {
+        let written = self.bundle.append(from, record);
+        self.note_failure(written);
+    }
+
+    fn note_failure(&mut self, written: Result<(), ResultError>) {
+        if let Err(error) = written {
+            self.journal_failure.get_or_insert(error.to_string());
+        }
+    }
+
+    /// Why the result cannot be written any more, if it cannot.
+    pub(super) fn journal_failure(&self) -> Option<&str> {
+        self.journal_failure.as_deref()
     }
 }
 

@@ -33,8 +33,8 @@ pub const CLUSTERED_RECORD_BYTES: f64 = 206.5;
 pub const INDEX_RECORD_BYTES: f64 = 13.5;
 /// Page header, trailer, infimum and supremum.
 pub const PAGE_OVERHEAD_BYTES: f64 = 128.0;
-/// Unused pages of extents, for each table: its file grows four extents at a time.
-pub const EXTENT_SLACK_BYTES: f64 = 2.0 * 1024.0 * 1024.0;
+/// Unused pages of extents, for each table: its file grows four extents at a time, in both trees.
+pub const EXTENT_SLACK_BYTES: f64 = 6.0 * 1024.0 * 1024.0;
 /// A secondary index built after the load has full pages.
 pub const INDEX_FILL_FACTOR: f64 = 1.0;
 /// InnoDB leaves a sixteenth of a page free when rows arrive in key order.
