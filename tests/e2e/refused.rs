@@ -31,7 +31,7 @@ fn anonymous(lab: &Lab, message: &str) -> String {
 /// Sizes of this machine's memory and disks.
 fn with_sizes_filtered(check: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
-    settings.add_filter(r"(\b(?:memory of|has) )[0-9.]+[KMGT]?i?B", "${1}SIZE");
+    settings.add_filter(r"(\b(?:memory of|has|need) )[0-9.]+[KMGT]?i?B", "${1}SIZE");
     settings.add_filter(r"( free of )[0-9.]+[KMGT]?i?B", "${1}SIZE");
     settings.bind(check);
 }
