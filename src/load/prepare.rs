@@ -298,10 +298,12 @@ impl Prepare<'_> {
     }
 }
 
-/// Whether the server refused for lack of space. Other codes carry the system's error in their text.
+/// Whether the server refused for lack of space. Errors such as 1005 and 1006 (cannot create) say in
+/// their text what the system or the storage engine said (errno 28 and 135).
 fn means_full(error: &mysql::Error) -> bool {
-    const NO_SPACE: &str = "No space left on device";
-    matches!(error, mysql::Error::MySqlError(e) if FULL.contains(&e.code) || e.message.contains(NO_SPACE))
+    const NO_SPACE: [&str; 2] = ["No space left on device", "No more room in record file"];
+    let mysql::Error::MySqlError(error) = error else { return false };
+    FULL.contains(&error.code) || NO_SPACE.iter().any(|text| error.message.contains(text))
 }
 
 /// Answers LOAD DATA LOCAL from a buffer; no file is read.
