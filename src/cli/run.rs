@@ -47,16 +47,23 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     let mut terminal = Terminal::new(&request.plan);
     let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
     terminal.finish();
-    show(&folder)?;
-    exit::after(&finish).map_or(Ok(()), Err)
+    match (show(&folder), exit::after(&finish)) {
+        (shown, None) => shown,
+        (Ok(()), Some(failure)) => Err(failure),
+        (Err(not_shown), Some(failure)) => {
+            // How the run ended says more than that it could not be shown.
+            output::error(&not_shown.message);
+            Err(failure)
+        }
+    }
 }
 
 /// Prints the table and leaves the page in the bundle.
 fn show(folder: &Path) -> Result<(), Failure> {
     let results = [analyze(folder)?];
+    output::print(&report::render(report::Format::Table, &results)?)?;
     let page = folder.join(PAGE);
     write(&page, report::Format::Html, &results)?;
-    output::print(&report::render(report::Format::Table, &results)?)?;
     output::print(&format!("\nReport: {}\n", page.display()))
 }
 
