@@ -1,6 +1,7 @@
 //! The plan: hardware × test profile, resolved to plain numbers. Nothing in it is optional any more.
 
 pub mod estimate;
+pub mod granted;
 pub mod options;
 pub mod preflight;
 pub mod resolve;

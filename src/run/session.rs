@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Finish, Progress, Stage, Watcher};
 use crate::fleet::{Fleet, Incoming};
 use crate::plan::Plan;
+use crate::plan::granted::not_granted;
 use crate::protocol::event::ServerReady;
 use crate::protocol::facts::HostFacts;
 use crate::protocol::job::{PrepareJob, ServeJob};
@@ -123,6 +124,9 @@ impl<'a> Session<'a> {
         })?;
         self.server_is_up = true;
         self.watcher.saw(&Progress::ServerReady(&ready));
+        for text in not_granted(&self.plan.server.options, &ready.variables) {
+            self.keep(COORDINATOR, &Event::Warning { text });
+        }
         Ok(ready)
     }
 
