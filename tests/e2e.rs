@@ -21,5 +21,6 @@ mod e2e {
     mod refused;
     mod require;
     mod running;
+    mod silence;
     mod template;
 }

@@ -78,6 +78,8 @@ fn a_run_measures_and_leaves_a_whole_bundle() {
     assert_eq!(result["outcome"], "complete");
     assert_eq!(result["dataset"]["reused"], false);
     assert_eq!(result["dataset"]["rows"], 40_000);
+    // Among others, every option was granted as planned.
+    assert_eq!(result["notes"], Value::Array(Vec::new()));
     assert_run_is_whole(first_run(&result));
     assert_bundle_is_whole(&lab.path("out"));
     assert_nobody_else_reads(&lab.dataset());
@@ -164,6 +166,17 @@ fn later_runs_reuse_the_dataset_and_repeat_a_plan() {
     assert_eq!(result["plan"]["runs"][0]["seed"], 77);
     assert_eq!(result["plan"]["profile"]["overrides"][2]["key"], "load.seed");
     assert_eq!(result["dataset"]["runs_before"], 3);
+}
+
+#[test]
+fn a_value_that_the_server_corrects_is_told() {
+    let Some(lab) = Lab::loaded() else { return };
+    lab.edit("profile.yaml", "server:\n", "server:\n  variables: {innodb_io_capacity: many}\n");
+    let mut running = lab.start("out", &["warmup=0s", "duration=1s"]);
+    assert!(running.wait(PATIENCE).success(), "{}", running.told());
+    let expected = "the server runs with innodb_io_capacity = `100`, not `many` as planned";
+    assert!(running.told().contains(&format!("warning: {expected}\n")), "{}", running.told());
+    assert_eq!(lab.result("out")["notes"][0], expected);
 }
 
 #[test]

@@ -71,3 +71,15 @@ fn twice_ends_at_once() {
     assert_eq!(result["outcome"], "interrupted");
     assert!(number(&first_run(&result)["transactions"]) > 0);
 }
+
+#[test]
+fn while_the_server_is_started() {
+    let Some(lab) = Lab::new() else { return };
+    let mut running = lab.start("out", &[]);
+    running.await_told("Starting the server");
+    running.signal(Signal::SIGTERM);
+    assert_eq!(code(running.wait(PATIENCE)), 130, "{}", running.told());
+    lab.nothing_left();
+    assert_eq!(lab.result("out")["outcome"], "interrupted");
+    assert_eq!(lab.run("next", &["warmup=0s", "duration=1s"])["dataset"]["reused"], false);
+}

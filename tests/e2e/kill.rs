@@ -92,6 +92,19 @@ fn of_the_server_in_the_measured_interval() {
 }
 
 #[test]
+fn a_page_that_cannot_be_written_hides_no_failure() {
+    let Some(lab) = Lab::loaded() else { return };
+    let mut running = lab.start("out", &["warmup=0s", "duration=10min"]);
+    running.await_told("[ 1s ]");
+    fs::create_dir(lab.path("out/report.html")).unwrap();
+    assert!(strike(&running, Victim::Server));
+    assert_eq!(code(running.wait(PATIENCE)), 5, "{}", running.told());
+    lab.nothing_left();
+    assert!(running.told().contains("error: out/report.html: "), "{}", running.told());
+    assert!(running.printed().contains("PARTIAL"), "{}", running.printed());
+}
+
+#[test]
 fn a_half_loaded_dataset_is_recognised_and_loaded_anew() {
     let Some(lab) = Lab::new() else { return };
     let mut running = lab.start("killed", &["load_threads=1", "rows=40000"]);
