@@ -47,8 +47,8 @@ fn the_binary_is_static() {
 
 #[test]
 fn the_binary_starts() {
-    let status = Command::new(DRIVESTONE).arg("--help").env_clear().status().unwrap();
-    assert!(status.success(), "{status}");
+    let output = Command::new(DRIVESTONE).arg("--help").env_clear().output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
