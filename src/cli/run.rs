@@ -39,7 +39,7 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     if folder.exists() {
         return Err(crate::result::ResultError::Exists(folder).into());
     }
-    let checked = request.check()?;
+    let checked = request.check(Some(&folder))?;
     if let Err(failure) = request.judge(&checked.preflight) {
         checked.fleet.quit();
         return Err(failure);
@@ -47,16 +47,17 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     let mut terminal = Terminal::new(&request.plan);
     let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
     terminal.finish();
-    show(&folder)?;
-    exit::after(&finish).map_or(Ok(()), Err)
+    let shown = show(&folder);
+    // How the run ended matters more than a page that could not be written.
+    exit::after(&finish).map_or(shown, Err)
 }
 
 /// Prints the table and leaves the page in the bundle.
 fn show(folder: &Path) -> Result<(), Failure> {
     let results = [analyze(folder)?];
+    output::print(&report::render(report::Format::Table, &results)?)?;
     let page = folder.join(PAGE);
     write(&page, report::Format::Html, &results)?;
-    output::print(&report::render(report::Format::Table, &results)?)?;
     output::print(&format!("\nReport: {}\n", page.display()))
 }
 

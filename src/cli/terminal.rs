@@ -96,16 +96,13 @@ impl Watcher for Terminal {
         match progress {
             Progress::ServerStarting => output::note("Starting the server …"),
             Progress::ServerReady(ready) => {
-                let what = if ready.initialized { "new" } else { "existing" };
-                output::note(&format!(
-                    "{} serves a {what} data directory, {}",
-                    ready.version, ready.data_dir
-                ));
+                let what = if ready.initialized { "a new" } else { "an existing" };
+                output::note(&format!("{} serves {what} data directory, {}", ready.version, ready.data_dir));
             }
             Progress::Prepared { manifest, reused } => {
                 let size = ByteSize::of_bytes(manifest.measured.file_bytes);
                 let how = match reused {
-                    true => format!("reused, {} runs since its load", manifest.runs_since),
+                    true => format!("reused; runs since its load: {}", manifest.runs_since),
                     false => "loaded".to_owned(),
                 };
                 output::note(&format!("Dataset: {} rows, {size} on disk ({how})", manifest.measured.rows));

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -112,7 +112,7 @@ impl DatasetFolder {
             return DatasetState::InUse;
         }
         match self.manifest() {
-            Ok(None) => DatasetState::HalfLoaded,
+            Ok(None) => DatasetState::HalfLoaded { bytes: allocated_bytes(&self.data()) },
             Err(error) => foreign(error.to_string()),
             Ok(Some(manifest)) if manifest.dataset != *dataset => foreign(format!(
                 "{} holds another dataset than its name says; move it away",
@@ -251,6 +251,18 @@ pub fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), ServerErr
     Ok(())
 }
 
+/// Bytes that the files below a folder take on disk; 0 where they cannot be looked at.
+#[must_use]
+pub fn allocated_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().filter_map(|entry| {
+        let metadata = entry.metadata().ok()?;
+        let below = if metadata.is_dir() { allocated_bytes(&entry.path()) } else { 0 };
+        Some(metadata.blocks() * 512 + below)
+    });
+    sizes.sum()
+}
+
 fn failed(path: &Path, error: &io::Error) -> ServerError {
     ServerError::Folder { path: path.to_path_buf(), reason: error.to_string() }
 }
@@ -299,7 +311,7 @@ mod tests {
         assert_eq!(folder.state(&dataset, None), DatasetState::InUse);
         assert!(folder.claim(None).unwrap_err().to_string().contains("another drivestone"));
         drop(lock);
-        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded);
+        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded { bytes: 0 });
 
         folder.discard_unfinished(None).unwrap();
         folder.write_manifest(&manifest(&dataset)).unwrap();
