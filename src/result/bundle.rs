@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::journal::Journal;
 use super::{JOURNAL_FORMAT, Opened, Record, ResultError};
+use crate::durable;
 use crate::plan::Plan;
 
 /// Name of the journal in a bundle.
@@ -115,5 +116,5 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
-    fs::write(path, bytes).map_err(|source| ResultError::Write { path: path.to_path_buf(), source })
+    durable::write(path, bytes).map_err(|source| ResultError::Write { path: path.to_path_buf(), source })
 }

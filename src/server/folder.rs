@@ -4,7 +4,7 @@
 //! that it is drivestone's; nothing without the marker is ever touched.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::ServerError;
 use super::account::Account;
+use crate::durable;
 use crate::protocol::facts::{DatasetManifest, DatasetState, LONGEST_SOCKET_PATH};
 use crate::protocol::job::Dataset;
 
@@ -207,14 +208,7 @@ impl DatasetFolder {
         let path = self.root.join(MANIFEST);
         let text = serde_json::to_string_pretty(manifest)
             .map_err(|e| ServerError::Folder { path: path.clone(), reason: e.to_string() })?;
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.root)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|e| e.error)?;
-            File::open(&self.root)?.sync_all()
-        };
-        write().map_err(|e| failed(&path, &e))
+        durable::write(&path, text.as_bytes()).map_err(|e| failed(&path, &e))
     }
 
     fn lock_path(&self) -> PathBuf {

@@ -73,8 +73,10 @@ impl Server {
             initialize(start, &log_path, give_up)?;
         }
         let mut server = launch(start, lock, log_path)?;
-        let mut connection = server.wait_until_it_answers(give_up)?;
+        let answered = server.wait_until_it_answers(give_up);
+        // It holds the password of this start.
         let _ = fs::remove_file(init_file(folder));
+        let mut connection = answered?;
         let ready = describe(&mut connection, &server, configuration, folder, initialized)?;
         Ok((server, ready))
     }
