@@ -6,8 +6,6 @@ mod gather;
 mod outcome;
 mod run;
 mod series;
-#[cfg(test)]
-mod tests;
 mod window;
 
 use std::collections::BTreeMap;

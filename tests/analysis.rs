@@ -1,20 +1,21 @@
 //! Analyses of journals written here, with figures that can be checked by hand.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Outcome, ResultAnalysis, analyze};
-use crate::plan::Plan;
-use crate::plan::resolve::resolve;
-use crate::protocol::Event;
-use crate::protocol::event::{LoadEndCause, LoadEnded, LoadSecond, ServerReady};
-use crate::protocol::sample::{
+use drivestone::analysis::{Outcome, ResultAnalysis, analyze};
+use drivestone::plan::Plan;
+use drivestone::plan::resolve::resolve;
+use drivestone::protocol::Event;
+use drivestone::protocol::event::{LoadEndCause, LoadEnded, LoadSecond, ServerReady};
+use drivestone::protocol::sample::{
     CpuCounters, DiskCounters, HostSample, IoPressure, OperationCounters, ServerSample,
 };
-use crate::result::bundle::{Bundle, read_plan};
-use crate::result::{COORDINATOR, Ending, Record};
-use crate::spec::{parse_hardware, parse_profile};
-use crate::stats::latency::LatencyHistogram;
+use drivestone::result::bundle::{Bundle, read_plan};
+use drivestone::result::{COORDINATOR, Ending, Record};
+use drivestone::spec::{parse_hardware, parse_profile};
+use drivestone::stats::latency::LatencyHistogram;
 
 const SECOND_NS: i64 = 1_000_000_000;
 const T0_NS: i64 = 100 * SECOND_NS;
