@@ -71,9 +71,9 @@ pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
 pub enum Outcome {
     /// As planned.
     Complete,
-    /// Cut short by a failure or a kill; what is there was measured.
+    /// Cut short by a kill, or by a failure once there was load; what is there was measured.
     Partial,
-    /// Nothing was measured.
+    /// Ended by a failure before there was any load.
     Failed,
     /// Stopped by its user.
     Interrupted,

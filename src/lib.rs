@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod analysis;
 pub mod cli;
+pub mod durable;
 pub mod fleet;
 pub mod load;
 pub mod plan;

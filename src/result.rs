@@ -79,8 +79,6 @@ pub struct Opened {
     pub format: u32,
     /// drivestone version that writes it.
     pub drivestone: String,
-    /// Device that the journal lies on, `major:minor`.
-    pub journal_device: Option<String>,
 }
 
 /// How an invocation ended.

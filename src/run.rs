@@ -105,13 +105,14 @@ pub struct Finish {
     pub stage: Stage,
 }
 
-/// Has the agent look at its host. Creates nothing.
+/// Has the agent look at its host, and at the place of the result if there will be one. Creates nothing.
 ///
 /// # Errors
 /// When it does not answer, or the user stops it.
-pub fn probe(plan: &Plan, fleet: &mut Fleet) -> Result<HostFacts, RunError> {
+pub fn probe(plan: &Plan, result: Option<&Path>, fleet: &mut Fleet) -> Result<HostFacts, RunError> {
     fleet.send(&Job::Probe(ProbeJob {
         target: plan.hardware.target.clone(),
+        result: result.map(|folder| folder.display().to_string()),
         dataset: plan.dataset.contents.clone(),
         server_program: plan.server.program.clone(),
         account: plan.server.account.clone(),

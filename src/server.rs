@@ -52,6 +52,8 @@ pub enum ServerError {
         cause: String,
         /// End of the log.
         log_tail: String,
+        /// The log.
+        log: PathBuf,
     },
     /// It started and then refused what was asked of it.
     #[error("the server refused a statement while it was set up: {0}")]

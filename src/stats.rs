@@ -1,4 +1,4 @@
-//! Pure arithmetic on what was measured: distributions, device rates, windows.
+//! Pure arithmetic on what was measured: distributions, rates and shares.
 
 pub mod cpu;
 pub mod device;

@@ -14,7 +14,7 @@ use crate::protocol::event::ServerReady;
 use crate::protocol::job::ServeJob;
 use crate::server::access::Access;
 use crate::server::folder::DatasetFolder;
-use crate::server::instance::{Server, Start};
+use crate::server::instance::{Server, Start, read_end};
 use crate::server::{ServerError, account, find};
 
 /// Patience with a clean shutdown: a large buffer pool takes minutes to flush.
@@ -99,9 +99,9 @@ impl Room {
         loop {
             match commands.recv_timeout(LOOK) {
                 Ok(Command::Serve(job)) => self.serve(&job),
-                Ok(Command::Stop) => self.stop(PATIENCE),
+                Ok(Command::Stop) => self.stop(),
                 Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => {
-                    self.stop(SHORT_PATIENCE);
+                    self.stop();
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => self.notice_an_end(),
@@ -117,22 +117,21 @@ impl Room {
                 self.server = Some(server);
                 self.outbox.send(Event::ServerReady(ready));
             }
-            Err(error) => {
-                let (reason, log_tail) = (error.to_string(), error.log_tail().to_owned());
-                self.outbox.send(Event::ServerFailed { reason, log_tail });
-            }
+            Err(error) => self.report_failure(&error),
         }
     }
 
-    fn stop(&mut self, patience: Duration) {
+    fn stop(&mut self) {
         self.publish(None);
+        let leaving = Arc::clone(&self.leaving);
+        let patience = || if leaving.load(Ordering::Acquire) { SHORT_PATIENCE } else { PATIENCE };
         if let Some(server) = self.server.take() {
             let log_path = server.log_path().to_path_buf();
-            if !server.stop(patience) {
-                let text = format!("the server did not stop cleanly within {} s", patience.as_secs());
+            if !server.stop(&patience) {
+                let text = format!("the server did not stop cleanly within {} s", patience().as_secs());
                 self.outbox.send(Event::Warning { text });
             }
-            self.outbox.send(Event::ServerLog { text: crate::server::instance::read_end(&log_path) });
+            self.outbox.send(Event::ServerLog { text: read_end(&log_path) });
         }
         self.outbox.send(Event::ServerStopped);
     }
@@ -142,12 +141,18 @@ impl Room {
         let Some(server) = &mut self.server else { return };
         let Some(status) = server.exited() else { return };
         let error = server.failure(format!("the server ended by itself ({status})"));
-        let (reason, log_tail) = (error.to_string(), error.log_tail().to_owned());
-        let log = crate::server::instance::read_end(server.log_path());
         self.publish(None);
         self.server = None;
+        self.report_failure(&error);
+    }
+
+    /// The log goes first: the coordinator stops listening soon after a failure.
+    fn report_failure(&self, error: &ServerError) {
+        if let ServerError::DidNotStart { log, .. } = error {
+            self.outbox.send(Event::ServerLog { text: read_end(log) });
+        }
+        let (reason, log_tail) = (error.to_string(), error.log_tail().to_owned());
         self.outbox.send(Event::ServerFailed { reason, log_tail });
-        self.outbox.send(Event::ServerLog { text: log });
     }
 
     fn publish(&self, served: Option<Served>) {

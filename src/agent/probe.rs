@@ -21,5 +21,6 @@ pub fn probe(job: &ProbeJob) -> Event {
     let folder = DatasetFolder::new(Path::new(&target.path), &job.dataset);
     let state = folder.state(&job.dataset, series.as_deref());
     let socket_path = folder.socket_path().display().to_string();
-    Event::Probed(Box::new(host::facts(target, server, state, socket_path)))
+    let journal_mount = job.result.as_ref().and_then(|folder| target::inspect(Path::new(folder), None).mount);
+    Event::Probed(Box::new(host::facts(target, server, state, socket_path, journal_mount)))
 }

@@ -22,7 +22,17 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Samples the kernel's counters at every second of the run, and once more at the end.
 pub fn host(served: &Served, start: &StartJob, outbox: &Outbox, stop: &AtomicBool) {
     let mut sampler = HostSampler::new(&served.target);
+    let warn = |text: String| outbox.send(Event::Warning { text });
+    if sampler.numbers().is_empty() {
+        warn(format!(
+            "no block device was found under {}; its statistics are unknown",
+            served.target.display()
+        ));
+    }
     every_second(start, stop, || outbox.send(Event::Host(sampler.sample())));
+    if sampler.skipped_lines() > 0 {
+        warn(format!("{} lines of /proc/diskstats were not understood", sampler.skipped_lines()));
+    }
 }
 
 /// Samples the server's counters likewise. A server that stops answering leaves a gap.

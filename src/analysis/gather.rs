@@ -17,8 +17,6 @@ use crate::stats::latency::LatencyHistogram;
 pub struct Gathered {
     /// Wall clock of the first line.
     pub started: String,
-    /// Device that the journal lies on, `major:minor`.
-    pub journal_device: Option<String>,
     /// The host as it was found.
     pub facts: Option<HostFacts>,
     /// The server once it answered.
@@ -92,7 +90,6 @@ pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
     let mut reader = JournalReader::open(&journal_path(result))?;
     let mut gathered = Gathered {
         started: String::new(),
-        journal_device: reader.opened().journal_device.clone(),
         facts: None,
         server: None,
         dataset: None,
@@ -128,6 +125,20 @@ pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
     }
     gathered.notes.extend(reader.damage().map(str::to_owned));
     Ok(gathered)
+}
+
+/// What a reader should know of how transactions were filed.
+fn oddities(ended: &LoadEnded) -> Vec<String> {
+    let mut notes = Vec::new();
+    if ended.filed_late > 0 {
+        let n = ended.filed_late;
+        notes.push(format!("{n} transactions are counted a second late: their threads were held up"));
+    }
+    if ended.saturated > 0 {
+        let n = ended.saturated;
+        notes.push(format!("{n} transactions took longer than an hour; percentiles count them as an hour"));
+    }
+    notes
 }
 
 /// `2026-01-31T12:00:00Z` from a time with a fraction.
@@ -183,7 +194,10 @@ impl GatheredRun {
             Event::LoadSecond(second) => self.take_second(second, notes),
             Event::Host(sample) => self.host.push(sample),
             Event::Server(sample) => self.server.push(sample),
-            Event::LoadEnded(ended) => self.ended = Some(ended),
+            Event::LoadEnded(ended) => {
+                notes.extend(oddities(&ended));
+                self.ended = Some(ended);
+            }
             Event::Warning { text } => notes.push(text),
             _ => {}
         }

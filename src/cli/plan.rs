@@ -23,7 +23,7 @@ struct PlanDocument<'a> {
 /// Prints what would be done.
 pub fn plan(profiles: &Profiles, json: bool) -> Result<(), Failure> {
     let request = Request::from_profiles(profiles)?;
-    let checked = request.check()?;
+    let checked = request.check(None)?;
     checked.fleet.quit();
     let (plan, facts) = (&request.plan, &checked.facts);
     if json {
@@ -167,9 +167,9 @@ fn creates(plan: &Plan, facts: &HostFacts) -> Vec<String> {
     let folder = format!("{}/drivestone/{}/", facts.target.path, plan.dataset.contents.folder());
     let dataset = match &facts.dataset {
         DatasetState::Ready(manifest) => {
-            format!("nothing new: reuses {folder} ({} runs since its load)", manifest.runs_since)
+            format!("nothing new: reuses {folder} (runs since its load: {})", manifest.runs_since)
         }
-        DatasetState::HalfLoaded => format!("{folder} anew, in place of a load that never finished"),
+        DatasetState::HalfLoaded { .. } => format!("{folder} anew, in place of a load that never finished"),
         _ => format!("{folder} (the dataset; it stays for later runs)"),
     };
     vec![dataset, "a result folder below reports/runs/, or where --out says".to_owned()]
@@ -185,13 +185,17 @@ fn server(plan: &Plan, facts: &HostFacts) -> Vec<String> {
             let account = account.as_ref().map_or_else(String::new, |name| format!(", as {name}"));
             format!("{program} {version}{account}, {transport}")
         }
-        ServerFacts::Missing { .. } => "none found".to_owned(),
+        ServerFacts::Missing { reason } => reason.clone(),
     };
     let mut lines = vec![program];
-    let options: Vec<String> =
-        plan.server.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let options: Vec<String> = plan.server.options.iter().map(|(name, value)| option(name, value)).collect();
     lines.extend(options.chunks(3).map(|chunk| chunk.join("  ")));
     lines
+}
+
+/// As in a configuration file: an option without a value stands alone.
+fn option(name: &str, value: &str) -> String {
+    if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
 }
 
 fn size(bytes: u64) -> String {

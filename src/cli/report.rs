@@ -6,6 +6,7 @@ use super::arguments::{Format, Report};
 use super::exit::{self, Failure};
 use super::output;
 use crate::analysis::{ResultAnalysis, analyze};
+use crate::durable;
 use crate::report;
 
 /// Reports results.
@@ -25,28 +26,7 @@ pub fn report(arguments: &Report) -> Result<(), Failure> {
 
 /// Writes one report into a file, whole or not at all.
 pub fn write(path: &Path, format: report::Format, results: &[ResultAnalysis]) -> Result<(), Failure> {
-    use std::io::Write as _;
     let text = report::render(format, results)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        if !std::fs::metadata(folder)?.is_dir() {
-            return Err(std::io::ErrorKind::NotADirectory.into());
-        }
-        // Its error would name the temporary file, which nobody has heard of.
-        let mut file = tempfile::Builder::new()
-            .permissions(readable())
-            .tempfile_in(folder)
-            .map_err(|error| std::io::Error::from(error.kind()))?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        std::fs::File::open(folder)?.sync_all()
-    };
-    write().map_err(|error| Failure::new(exit::USAGE, format!("{}: {error}", path.display())))
-}
-
-/// Reports are for sharing; temporary files are private by default.
-fn readable() -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::Permissions::from_mode(0o644)
+    durable::write(path, text.as_bytes())
+        .map_err(|error| Failure::new(exit::USAGE, format!("{}: {error}", path.display())))
 }

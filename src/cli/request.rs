@@ -1,6 +1,7 @@
 //! From files and arguments to a plan that has been checked against its host.
 
 use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::Path;
 
 use super::arguments::Profiles;
 use super::exit::{self, Failure};
@@ -37,11 +38,11 @@ impl Request {
         Self { plan, sources: None }
     }
 
-    /// Starts the agent, has it look at its host, and compares.
-    pub fn check(&self) -> Result<Checked, Failure> {
+    /// Starts the agent, has it look at its host (and at the result's place), and compares.
+    pub fn check(&self, result: Option<&Path>) -> Result<Checked, Failure> {
         let mut fleet = local::start()?;
         super::run::interrupt_on_signals(&fleet)?;
-        let facts = probe(&self.plan, &mut fleet)?;
+        let facts = probe(&self.plan, result, &mut fleet)?;
         let preflight = preflight(&self.plan, &facts);
         Ok(Checked { fleet, facts, preflight })
     }

@@ -39,7 +39,7 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     if folder.exists() {
         return Err(crate::result::ResultError::Exists(folder).into());
     }
-    let checked = request.check()?;
+    let checked = request.check(Some(&folder))?;
     if let Err(failure) = request.judge(&checked.preflight) {
         checked.fleet.quit();
         return Err(failure);

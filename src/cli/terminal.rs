@@ -1,9 +1,10 @@
 //! A run as its user sees it: progress while loading, then one line an interval.
 
+use std::fmt::Write;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
 use super::output;
 use crate::plan::Plan;
@@ -14,7 +15,7 @@ use crate::spec::ByteSize;
 
 /// Without a terminal, progress is a line now and then.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-const BAR: &str = "{msg:<16} {wide_bar} {percent:>3} %  {human_pos}/{human_len}  {per_sec}  {eta} left";
+const BAR: &str = "{msg:<16} {bar:40} {percent:>3} %  {human_pos}/{human_len}  {rate}  {eta} left";
 
 /// Shows a run on standard error.
 pub struct Terminal {
@@ -59,7 +60,10 @@ impl Terminal {
             self.finish();
             let bar = ProgressBar::new(total).with_message(title(step));
             if let Ok(style) = ProgressStyle::with_template(BAR) {
-                bar.set_style(style);
+                let rate = |state: &ProgressState, out: &mut dyn Write| {
+                    let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
+                };
+                bar.set_style(style.with_key("rate", rate));
             }
             self.bar = Some((step, bar));
         }
@@ -96,16 +100,13 @@ impl Watcher for Terminal {
         match progress {
             Progress::ServerStarting => output::note("Starting the server …"),
             Progress::ServerReady(ready) => {
-                let what = if ready.initialized { "new" } else { "existing" };
-                output::note(&format!(
-                    "{} serves a {what} data directory, {}",
-                    ready.version, ready.data_dir
-                ));
+                let what = if ready.initialized { "a new" } else { "an existing" };
+                output::note(&format!("{} serves {what} data directory, {}", ready.version, ready.data_dir));
             }
             Progress::Prepared { manifest, reused } => {
                 let size = ByteSize::of_bytes(manifest.measured.file_bytes);
                 let how = match reused {
-                    true => format!("reused, {} runs since its load", manifest.runs_since),
+                    true => format!("reused; runs since its load: {}", manifest.runs_since),
                     false => "loaded".to_owned(),
                 };
                 output::note(&format!("Dataset: {} rows, {size} on disk ({how})", manifest.measured.rows));

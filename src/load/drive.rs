@@ -76,6 +76,7 @@ impl Drive<'_> {
         };
         collector.collect_until_end();
         collector.drain();
+        collector.collect_last();
         let com_commit = com_commit_before.zip(com_commit(&mut counter));
         (self.emit)(Event::LoadEnded(collector.ended(com_commit)));
         match course.take_failure() {
@@ -173,7 +174,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Emits every second that is over, until the interval has ended.
+    /// Emits every second that is over, until the one in which the interval ends.
     fn collect_until_end(&mut self) {
         loop {
             if self.drive.stop.load(Ordering::Acquire) {
@@ -183,18 +184,21 @@ impl Collector<'_> {
             let end_ns = self.course.end_ns();
             let second_end_ns = self.course.start.t0_ns + (self.next + 1) * SECOND_NS;
             if second_end_ns.min(end_ns) + GRACE_NS <= now {
-                if second_end_ns > end_ns {
-                    let length_ns = end_ns - (second_end_ns - SECOND_NS);
-                    // An interval that ends with a second leaves nothing for the next.
-                    if length_ns > 0 {
-                        self.emit_second(u64::try_from(length_ns).unwrap_or(0));
-                    }
+                if second_end_ns >= end_ns {
                     return;
                 }
                 self.emit_second(SECOND_NS.unsigned_abs());
                 continue;
             }
             thread::sleep(LOOK);
+        }
+    }
+
+    /// Emits the second in which the interval ended. Every thread has filed what it completed by then.
+    fn collect_last(&mut self) {
+        let begin_ns = self.course.start.t0_ns + self.next * SECOND_NS;
+        if let Ok(length_ns @ 1..) = u64::try_from(self.course.end_ns() - begin_ns) {
+            self.emit_second(length_ns);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::protocol::facts::{DatasetManifest, DatasetSize};
 use crate::protocol::job::Dataset;
 use crate::server::ServerError;
 use crate::server::access::Access;
-use crate::server::folder::{DatasetFolder, MANIFEST_FORMAT};
+use crate::server::folder::{DatasetFolder, MANIFEST_FORMAT, allocated_bytes};
 use crate::workload::schema::{DATABASE, create_index, create_table, table_name};
 
 /// How the tables come to be; part of the manifest, because the path matters for size and speed.
@@ -270,7 +270,7 @@ impl Prepare<'_> {
         let (data_bytes, index_bytes) = sums.unwrap_or_default();
         Ok(DatasetSize {
             rows: self.total_rows(),
-            file_bytes: files_bytes(&self.folder.data().join(DATABASE)),
+            file_bytes: allocated_bytes(&self.folder.data().join(DATABASE)),
             data_bytes,
             index_bytes,
         })
@@ -317,13 +317,6 @@ fn serve_from(buffer: &Arc<Mutex<Vec<u8>>>) -> LocalInfileHandler {
 fn refused(what: &str) -> impl FnOnce(mysql::Error) -> PrepareError {
     let what = what.to_owned();
     move |source| PrepareError::Refused { what, source }
-}
-
-/// Bytes of the files directly in a folder, as allocated on disk.
-fn files_bytes(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|meta| meta.blocks() * 512).sum()
 }
 
 fn free_bytes(folder: &Path) -> u64 {

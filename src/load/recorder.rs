@@ -109,7 +109,7 @@ impl Recorder {
     /// Files a transaction into the second in which it completed.
     ///
     /// If that second has been collected already, or the collector is late, it goes into the slot that
-    /// is there, and counts as filed late: nothing is dropped.
+    /// is there, and counts as filed late.
     pub fn file(&self, completed: &Completed) {
         let second = completed.at_ns.div_euclid(SECOND_NS);
         let mut slot = self.slot(second);

@@ -31,6 +31,8 @@ pub struct HostFacts {
     pub server: ServerFacts,
     /// What stands in the place of the planned dataset.
     pub dataset: DatasetState,
+    /// The mount that the result will lie on, when it lies on this host.
+    pub journal_mount: Option<MountFacts>,
     /// Where the server's Unix socket would be.
     pub socket_path: String,
 }
@@ -140,7 +142,10 @@ pub enum DatasetState {
     /// A finished dataset that matches the plan: it will be reused.
     Ready(DatasetManifest),
     /// A load that never finished, made by drivestone: it will be removed and loaded again.
-    HalfLoaded,
+    HalfLoaded {
+        /// Space that its removal gives back, bytes.
+        bytes: u64,
+    },
     /// Another drivestone holds it.
     InUse,
     /// Something that drivestone did not make, or cannot read: it will not be touched.

@@ -39,6 +39,8 @@ pub enum Job {
 pub struct ProbeJob {
     /// Directory on the device under test.
     pub target: String,
+    /// Folder of the result, when it will lie on this host.
+    pub result: Option<String>,
     /// The dataset that the plan wants.
     pub dataset: Dataset,
     /// Which server program, when the profile names one.

@@ -1,14 +1,15 @@
 //! The folder of a result.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use nix::sys::stat::{major, minor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::journal::Journal;
 use super::{JOURNAL_FORMAT, Opened, Record, ResultError};
+use crate::durable;
 use crate::plan::Plan;
 
 /// Name of the journal in a bundle.
@@ -35,26 +36,16 @@ impl Bundle {
             fs::create_dir_all(parent).map_err(failed)?;
         }
         match fs::create_dir(folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(ResultError::Exists(folder.to_path_buf()));
             }
             other => other.map_err(failed)?,
         }
         write_json(&folder.join(PLAN), plan)?;
         let mut journal = Journal::create(&folder.join(JOURNAL))?;
-        let opened = Opened {
-            format: JOURNAL_FORMAT,
-            drivestone: env!("CARGO_PKG_VERSION").to_owned(),
-            journal_device: device_of(folder),
-        };
+        let opened = Opened { format: JOURNAL_FORMAT, drivestone: env!("CARGO_PKG_VERSION").to_owned() };
         journal.append(super::COORDINATOR, Record::Opened(opened))?;
         Ok(Self { folder: folder.to_path_buf(), journal })
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Writes one record into the journal.
@@ -115,8 +106,15 @@ pub fn read_plan(result: &Path) -> Result<Plan, ResultError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
-    let text =
-        fs::read_to_string(path).map_err(|source| ResultError::Read { path: path.to_path_buf(), source })?;
+    let folder = path.parent().unwrap_or(path);
+    let text = fs::read_to_string(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound if folder.exists() => {
+            let reason = format!("it has no {PLAN}");
+            ResultError::Foreign { path: folder.to_path_buf(), reason }
+        }
+        ErrorKind::NotFound => ResultError::Read { path: folder.to_path_buf(), source },
+        _ => ResultError::Read { path: path.to_path_buf(), source },
+    })?;
     serde_json::from_str(&text)
         .map_err(|error| ResultError::Foreign { path: path.to_path_buf(), reason: error.to_string() })
 }
@@ -128,12 +126,5 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
-    fs::write(path, bytes).map_err(|source| ResultError::Write { path: path.to_path_buf(), source })
-}
-
-/// `major:minor` of the device that a folder lies on.
-fn device_of(folder: &Path) -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let device = fs::metadata(folder).ok()?.dev();
-    Some(format!("{}:{}", major(device), minor(device)))
+    durable::write(path, bytes).map_err(|source| ResultError::Write { path: path.to_path_buf(), source })
 }

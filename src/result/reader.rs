@@ -4,15 +4,14 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::{Entry, JOURNAL_FORMAT, Opened, Record, ResultError, line};
+use super::{Entry, JOURNAL_FORMAT, Record, ResultError, line};
 
-/// No honest line is longer: a server's log is at most a megabyte, escaped.
+/// No honest line is longer: the longest holds a server's variables, some tens of kilobytes.
 const LONGEST_LINE: u64 = 16 << 20;
 
 /// A journal being read. Iterates over its longest valid prefix.
 pub struct JournalReader {
     input: BufReader<File>,
-    opened: Opened,
     next_seq: u64,
     /// Line held back: the first, which was read to see what this is.
     first: Option<(Entry, u64)>,
@@ -33,7 +32,7 @@ impl JournalReader {
         let bytes = next_line(&mut input).map_err(read)?.ok_or_else(|| foreign("it is empty".to_owned()))?;
         let entry = line::decode(bytes.strip_suffix(b"\n").unwrap_or(&bytes))
             .map_err(|reason| foreign(format!("first line: {reason}")))?;
-        let Record::Opened(opened) = entry.record.clone() else {
+        let Record::Opened(opened) = &entry.record else {
             return Err(foreign("its first line does not open a journal".to_owned()));
         };
         if opened.format != JOURNAL_FORMAT {
@@ -45,7 +44,6 @@ impl JournalReader {
         let length = bytes.len() as u64;
         Ok(Self {
             input,
-            opened,
             next_seq: 0,
             first: Some((entry, length)),
             damage: None,
@@ -54,22 +52,10 @@ impl JournalReader {
         })
     }
 
-    /// What the first line says.
-    #[must_use]
-    pub fn opened(&self) -> &Opened {
-        &self.opened
-    }
-
     /// Once iteration has ended: what is wrong with what follows the last entry, if anything does.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
-    }
-
-    /// Bytes of the entries so far.
-    #[must_use]
-    pub fn valid_bytes(&self) -> u64 {
-        self.valid_bytes
     }
 
     fn read_entry(&mut self) -> Option<(Entry, u64)> {
@@ -136,15 +122,14 @@ mod tests {
 
     use super::*;
     use crate::protocol::Event;
-    use crate::result::Ending;
     use crate::result::journal::Journal;
+    use crate::result::{Ending, Opened};
 
     fn written(records: usize) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let mut journal = Journal::create(&path).unwrap();
-        let opened =
-            Opened { format: JOURNAL_FORMAT, drivestone: "0".into(), journal_device: Some("8:1".into()) };
+        let opened = Opened { format: JOURNAL_FORMAT, drivestone: "0".into() };
         journal.append("coordinator", Record::Opened(opened)).unwrap();
         for n in 0..records {
             journal.append("local", Record::Event(Event::Warning { text: format!("№ {n}\n") })).unwrap();
@@ -189,7 +174,7 @@ mod tests {
 
     #[test]
     fn formats_of_the_future_are_refused_by_name() {
-        let opened = Opened { format: 99, drivestone: "9.9".into(), journal_device: None };
+        let opened = Opened { format: 99, drivestone: "9.9".into() };
         let entry =
             Entry { seq: 0, utc: String::new(), from: "coordinator".into(), record: Record::Opened(opened) };
         let error = read(&line::encode(&entry).unwrap()).unwrap_err().to_string();

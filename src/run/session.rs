@@ -18,8 +18,8 @@ use crate::result::{COORDINATOR, Ending, Record, ResultError};
 /// How often silence is noticed.
 const LOOK: Duration = Duration::from_millis(200);
 /// Longest wait for a load to end once it was told to, or its server is gone. The agent waits ten
-/// seconds for transactions in flight.
-pub(super) const END_TIMEOUT: Duration = Duration::from_secs(20);
+/// seconds for transactions in flight, and as long again for the server's commit counter.
+pub(super) const END_TIMEOUT: Duration = Duration::from_secs(40);
 /// Longest wait for the server to stop: the agent's own patience and a little more.
 const STOP_TIMEOUT: Duration = Duration::from_secs(930);
 
@@ -43,6 +43,8 @@ impl From<ResultError> for Halt {
 /// `environment.json`.
 #[derive(Serialize)]
 struct Environment<'a> {
+    drivestone: &'a str,
+    seeds: Vec<u64>,
     host: &'a HostFacts,
     server: &'a ServerReady,
 }
@@ -96,7 +98,12 @@ impl<'a> Session<'a> {
         let host = self.fleet.host().to_owned();
         self.record(&host, Record::Event(Event::Probed(Box::new(facts.clone()))));
         let ready = self.start_server()?;
-        self.bundle.write_environment(&Environment { host: facts, server: &ready })?;
+        self.bundle.write_environment(&Environment {
+            drivestone: env!("CARGO_PKG_VERSION"),
+            seeds: self.plan.runs.iter().map(|run| run.seed).collect(),
+            host: facts,
+            server: &ready,
+        })?;
         self.bundle.write_server_configuration(&ready.configuration)?;
         self.prepare()?;
         self.stage = Stage::Running;

@@ -4,14 +4,15 @@
 //! that it is drivestone's; nothing without the marker is ever touched.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 
 use super::ServerError;
 use super::account::Account;
+use crate::durable;
 use crate::protocol::facts::{DatasetManifest, DatasetState, LONGEST_SOCKET_PATH};
 use crate::protocol::job::Dataset;
 
@@ -114,7 +115,7 @@ impl DatasetFolder {
             return DatasetState::InUse;
         }
         match self.manifest() {
-            Ok(None) => DatasetState::HalfLoaded,
+            Ok(None) => DatasetState::HalfLoaded { bytes: allocated_bytes(&self.data()) },
             Err(error) => foreign(error.to_string()),
             Ok(Some(manifest)) if manifest.dataset != *dataset => foreign(format!(
                 "{} holds another dataset than its name says; move it away",
@@ -209,14 +210,7 @@ impl DatasetFolder {
         let path = self.root.join(MANIFEST);
         let text = serde_json::to_string_pretty(manifest)
             .map_err(|e| ServerError::Folder { path: path.clone(), reason: e.to_string() })?;
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.root)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|e| e.error)?;
-            File::open(&self.root)?.sync_all()
-        };
-        write().map_err(|e| failed(&path, &e))
+        durable::write(&path, text.as_bytes()).map_err(|e| failed(&path, &e))
     }
 
     fn lock_path(&self) -> PathBuf {
@@ -251,6 +245,18 @@ pub fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), ServerErr
         chown(path, Some(account.uid), Some(account.gid)).map_err(|e| failed(path, &e))?;
     }
     Ok(())
+}
+
+/// Bytes that the files below a folder take on disk; 0 where they cannot be looked at.
+#[must_use]
+pub fn allocated_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().filter_map(|entry| {
+        let metadata = entry.metadata().ok()?;
+        let below = if metadata.is_dir() { allocated_bytes(&entry.path()) } else { 0 };
+        Some(metadata.blocks() * 512 + below)
+    });
+    sizes.sum()
 }
 
 fn failed(path: &Path, error: &io::Error) -> ServerError {
@@ -301,7 +307,7 @@ mod tests {
         assert_eq!(folder.state(&dataset, None), DatasetState::InUse);
         assert!(folder.claim(None).unwrap_err().to_string().contains("another drivestone"));
         drop(lock);
-        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded);
+        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded { bytes: 0 });
 
         folder.discard_unfinished(None).unwrap();
         folder.write_manifest(&manifest(&dataset)).unwrap();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use super::access::{Access, Address, USER};
@@ -73,8 +73,10 @@ impl Server {
             initialize(start, &log_path, give_up)?;
         }
         let mut server = launch(start, lock, log_path)?;
-        let mut connection = server.wait_until_it_answers(give_up)?;
+        let answered = server.wait_until_it_answers(give_up);
+        // It holds the password of this start.
         let _ = fs::remove_file(init_file(folder));
+        let mut connection = answered?;
         let ready = describe(&mut connection, &server, configuration, folder, initialized)?;
         Ok((server, ready))
     }
@@ -102,14 +104,14 @@ impl Server {
         did_not_start(what, &self.log)
     }
 
-    /// Asks it to shut down and waits; after `patience` it is killed, and recovers at its next start.
+    /// Asks it to shut down and waits. After `patience`, which is asked for all the while, it is killed,
+    /// and recovers at its next start.
     ///
     /// Returns whether it stopped by itself.
-    pub fn stop(mut self, patience: Duration) -> bool {
-        let pid = i32::try_from(self.child.id()).unwrap_or(i32::MAX);
-        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
-        let deadline = Instant::now() + patience;
-        while Instant::now() < deadline {
+    pub fn stop(mut self, patience: &dyn Fn() -> Duration) -> bool {
+        let _ = kill(process(&self.child), Signal::SIGTERM);
+        let began = Instant::now();
+        while began.elapsed() < patience() {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return status.success();
             }
@@ -197,7 +199,8 @@ fn initialize(start: &Start, log: &Path, give_up: &dyn Fn() -> bool) -> Result<(
                 return Err(did_not_start(format!("{program} failed ({status})"), log));
             }
             Ok(None) if give_up() => {
-                let _ = child.kill();
+                // It is a script: what it has started is in its process group.
+                let _ = killpg(process(&child), Signal::SIGKILL);
                 let _ = child.wait();
                 return Err(did_not_start(format!("{program} was told to stop"), log));
             }
@@ -241,6 +244,10 @@ fn spawn(mut command: Command, start: &Start, log: &Path) -> Result<Child, Serve
         .stderr(errors)
         .spawn()
         .map_err(|e| did_not_start(format!("the server's program could not be started: {e}"), log))
+}
+
+fn process(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))
 }
 
 fn init_file(folder: &DatasetFolder) -> PathBuf {
@@ -302,7 +309,8 @@ fn describe(
 
 fn did_not_start(what: String, log: &Path) -> ServerError {
     let log_tail = explain::tail(&read_end(log), LOG_LINES);
-    ServerError::DidNotStart { what, cause: explain::cause(&log_tail).to_owned(), log_tail }
+    let cause = explain::cause(&log_tail).to_owned();
+    ServerError::DidNotStart { what, cause, log_tail, log: log.to_path_buf() }
 }
 
 /// The last megabyte of a log, as text; empty when it cannot be read.

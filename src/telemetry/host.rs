@@ -5,10 +5,10 @@ use std::path::Path;
 
 use nix::unistd::geteuid;
 
-use crate::protocol::facts::{DatasetState, HostFacts, ServerFacts, TargetFacts};
+use crate::protocol::facts::{DatasetState, HostFacts, MountFacts, ServerFacts, TargetFacts};
 use crate::protocol::sample::{CpuCounters, IoPressure};
 
-/// This host, with what others found about target, server, dataset and socket. What /proc does not
+/// This host, with what others found about target, server, dataset, socket and journal. What /proc does not
 /// tell is empty or 0.
 #[must_use]
 pub fn facts(
@@ -16,6 +16,7 @@ pub fn facts(
     server: ServerFacts,
     dataset: DatasetState,
     socket_path: String,
+    journal_mount: Option<MountFacts>,
 ) -> HostFacts {
     let text = |path: &str| text_of(Path::new(path));
     let kernel = |name: &str| text(&format!("/proc/sys/kernel/{name}")).trim().to_owned();
@@ -39,6 +40,7 @@ pub fn facts(
         server,
         dataset,
         socket_path,
+        journal_mount,
     }
 }
 

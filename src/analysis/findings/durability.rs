@@ -2,6 +2,7 @@
 
 use super::{Evidence, unknown};
 use crate::analysis::Finding;
+use crate::protocol::facts::DeviceFacts;
 
 /// Settings say that commits are durable, and the server did sync as often as that needs.
 ///
@@ -16,6 +17,9 @@ pub fn durable_commits(evidence: &Evidence) -> Finding {
             Some(value) if value == wanted => {}
             Some(value) => wrong.push(format!("{name} is {value}, not {wanted}")),
         }
+    }
+    if let Some(method @ ("nosync" | "littlesync")) = evidence.variable("innodb_flush_method") {
+        wrong.push(format!("innodb_flush_method is {method}, which leaves out syncs"));
     }
     if evidence.variable("log_bin") == Some("ON") && evidence.variable("sync_binlog") != Some("1") {
         let value = evidence.variable("sync_binlog").unwrap_or("unknown");
@@ -42,13 +46,14 @@ pub fn durable_commits(evidence: &Evidence) -> Finding {
 /// The result is written elsewhere than on the device under test.
 pub fn journal_off_device(evidence: &Evidence) -> Finding {
     let (id, title) = ("journal_off_device", "Journal not on the device under test");
-    let target = evidence.gathered.facts.as_ref().and_then(|facts| facts.target.mount.as_ref());
-    let device = target.and_then(|mount| mount.device.as_ref());
-    let Some((device, journal)) = device.zip(evidence.gathered.journal_device.as_ref()) else {
+    let facts = evidence.gathered.facts.as_ref();
+    let target = facts.and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
+    let journal = facts.and_then(|facts| facts.journal_mount.as_ref()?.device.as_ref());
+    let Some((device, journal)) = target.zip(journal) else {
         return unknown(id, title, "the devices of the journal and of the data directory are not both known");
     };
-    if device.number != *journal {
-        let text = format!("the journal is on {journal}, the data directory on {}", device.number);
+    if !share_a_disk(device, journal) {
+        let text = format!("the journal is on {}, the data directory on {}", journal.name, device.name);
         return Finding { id, title, holds: Some(true), text };
     }
     let bytes = evidence.run.journal_bytes as f64;
@@ -58,9 +63,21 @@ pub fn journal_off_device(evidence: &Evidence) -> Finding {
         None => String::new(),
     };
     let text = format!(
-        "both are on {}; the journal wrote {:.0} kB in the interval{share}, and synced once a second",
+        "the journal is on {}, the data directory on {}; the journal wrote {:.0} kB in the interval{share}, and synced once a second",
+        journal.name,
         device.name,
         bytes / 1024.0
     );
     Finding { id, title, holds: Some(false), text }
+}
+
+/// The same device, or one that is on the other, or two that are on the same one.
+fn share_a_disk(a: &DeviceFacts, b: &DeviceFacts) -> bool {
+    let with_below = |device: &DeviceFacts| {
+        let mut names = device.below.clone();
+        names.push(device.name.clone());
+        names
+    };
+    let others = with_below(b);
+    with_below(a).iter().any(|name| others.contains(name))
 }

@@ -74,7 +74,8 @@ pub fn page_cache_bypassed(evidence: &Evidence) -> Finding {
     if difference < -TOLERANCE {
         text += "; the rest came from a cache above the device";
     } else if difference > TOLERANCE {
-        text += "; others read from the device as well";
+        text += "; others read from the device as well, which could hide what a cache answered";
     }
-    Finding { id, title, holds: Some(difference >= -TOLERANCE), text }
+    let holds = (difference <= TOLERANCE).then_some(difference >= -TOLERANCE);
+    Finding { id, title, holds, text }
 }
