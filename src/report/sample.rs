@@ -281,7 +281,6 @@ fn plan() -> Plan {
             buffer_pool_bytes: 314_572_800,
             buffer_pool_from_profile: false,
             buffer_pool_origin: "15 % of the dataset".into(),
-            buffer_pool_from_profile: false,
             options: [
                 ("innodb_buffer_pool_size", "314572800"),
                 ("innodb_doublewrite", "ON"),
