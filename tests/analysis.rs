@@ -213,6 +213,7 @@ impl Story {
             cause: LoadEndCause::Time,
             measured_ns: u64::try_from(self.seconds * SECOND_NS).unwrap(),
             in_flight_ns: self.in_flight_ns.clone(),
+            carried_in_ns: self.in_flight_ns.iter().sum(),
             commits: 2_832,
             com_commit: Some((10, 10 + self.com_commit)),
             filed_late: 0,

@@ -249,6 +249,7 @@ impl Collector<'_> {
             cause,
             measured_ns: u64::try_from(end_ns - start.t0_ns).unwrap_or(0),
             in_flight_ns: self.desks.iter().filter_map(|desk| desk.in_flight_at(end_ns)).collect(),
+            carried_in_ns: self.desks.iter().map(|desk| desk.carried_in_ns()).sum(),
             commits: self.desks.iter().map(|desk| desk.commits()).sum(),
             com_commit,
             filed_late: self.filed_late,

@@ -109,6 +109,8 @@ pub struct Desk {
     in_flight_since_ns: AtomicI64,
     /// Age, when the interval ended, of the transaction that was in flight then; 0 if none was.
     censored_ns: AtomicU64,
+    /// What the transaction in flight at T0 had taken by then; 0 if none was.
+    carried_in_ns: AtomicU64,
     /// Commits from first to last.
     commits: AtomicU64,
     /// When the thread ended; 0 while it runs.
@@ -123,6 +125,7 @@ impl Desk {
             recorder: Recorder::new(first_second),
             in_flight_since_ns: AtomicI64::new(0),
             censored_ns: AtomicU64::new(0),
+            carried_in_ns: AtomicU64::new(0),
             commits: AtomicU64::new(0),
             finished_ns: AtomicI64::new(0),
         }
@@ -132,6 +135,12 @@ impl Desk {
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Acquire)
+    }
+
+    /// What the transaction in flight at T0 had taken by then, ns.
+    #[must_use]
+    pub fn carried_in_ns(&self) -> u64 {
+        self.carried_in_ns.load(Ordering::Acquire)
     }
 
     /// Whether its thread has ended.
@@ -228,9 +237,13 @@ impl Worker<'_> {
 
     fn file(&self, began_ns: i64, counts: StatementCounts, errors: &[u16]) {
         let ended_ns = monotonic_ns();
+        let t0_ns = self.course.start.t0_ns;
         if self.course.admits(ended_ns) {
+            if let (true, Ok(carried_in)) = (ended_ns >= t0_ns, u64::try_from(t0_ns - began_ns)) {
+                self.desk.carried_in_ns.store(carried_in, Ordering::Release);
+            }
             self.desk.recorder.file(&Completed {
-                at_ns: ended_ns - self.course.start.t0_ns,
+                at_ns: ended_ns - t0_ns,
                 latency_ns: u64::try_from(ended_ns - began_ns).unwrap_or(0),
                 counts,
                 errors,

@@ -170,6 +170,8 @@ pub struct LoadEnded {
     pub measured_ns: u64,
     /// Age of each transaction in flight when the interval ended, ns.
     pub in_flight_ns: Vec<u64>,
+    /// What the transactions in flight at T0 had taken by then, ns, summed. Their latency counts whole.
+    pub carried_in_ns: u64,
     /// Commits of the load threads from first to last statement, warm-up and drain included.
     pub commits: u64,
     /// The server's `Com_commit` before the first statement and after the last.
