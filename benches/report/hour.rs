@@ -47,6 +47,7 @@ pub fn write(folder: &Path) {
         cause: LoadEndCause::Time,
         measured_ns: (MEASURED_S * SECOND_NS) as u64,
         in_flight_ns: vec![20_000_000; THREADS as usize],
+        carried_in_ns: 0,
         commits: TPS * 4200,
         com_commit: Some((0, (TPS * 4200) as i64)),
         filed_late: 0,
