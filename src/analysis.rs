@@ -3,6 +3,8 @@
 mod environment;
 mod findings;
 mod gather;
+#[cfg(test)]
+mod hostile;
 mod outcome;
 mod run;
 mod series;

@@ -2,4 +2,5 @@
 
 pub mod cpu;
 pub mod device;
+mod hdr;
 pub mod latency;

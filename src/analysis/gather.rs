@@ -78,7 +78,7 @@ impl GatheredRun {
 
     /// Length of the measured interval as far as it is recorded, ns.
     pub fn measured_ns(&self) -> u64 {
-        self.measured().map(|second| second.length_ns).sum()
+        self.measured().fold(0, |sum, second| sum.saturating_add(second.length_ns))
     }
 }
 

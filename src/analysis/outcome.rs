@@ -34,11 +34,11 @@ fn cut_short(gathered: &Gathered) -> String {
         Some(run) if run.shortfall.is_none() => match run.seconds.last() {
             None => "before the first second of load".to_owned(),
             Some(last) if last.second < 0 => {
-                format!("in the warm-up, {} s before the measured interval", -last.second - 1)
+                format!("in the warm-up, {} s before the measured interval", last.second.unsigned_abs() - 1)
             }
             Some(last) => match run.plan.duration_s {
-                Some(planned) => format!("after second {} of {planned}", last.second + 1),
-                None => format!("after second {}", last.second + 1),
+                Some(planned) => format!("after second {} of {planned}", last.second.saturating_add(1)),
+                None => format!("after second {}", last.second.saturating_add(1)),
             },
         },
         Some(_) => "after the last run".to_owned(),

@@ -16,23 +16,23 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
     let (outcome, reason) = outcome::of_run(run, gathered);
     let seconds = run.measured_ns() as f64 / 1e9;
     let transactions = run.latency.count();
-    let mut statements = [0; 3];
-    let mut errors_by_code = BTreeMap::new();
+    let mut statements = [0_u64; 3];
+    let mut errors_by_code: BTreeMap<u16, u64> = BTreeMap::new();
     for second in run.measured() {
         for (sum, n) in statements.iter_mut().zip(second.statements) {
-            *sum += n;
+            *sum = sum.saturating_add(n);
         }
         for (code, n) in &second.errors {
-            *errors_by_code.entry(*code).or_default() += n;
+            let sum = errors_by_code.entry(*code).or_default();
+            *sum = sum.saturating_add(*n);
         }
     }
     let host = window::host(run);
     let server = window::server(run);
     let disks = host.as_ref().and_then(|ends| Some((ends.first.disks.first()?, ends.last.disks.first()?)));
-    let device = host
-        .as_ref()
-        .zip(disks)
-        .and_then(|(ends, (first, last))| device_rates(first, last, ends.last.at_ns - ends.first.at_ns));
+    let device = host.as_ref().zip(disks).and_then(|(ends, (first, last))| {
+        device_rates(first, last, ends.last.at_ns.saturating_sub(ends.first.at_ns))
+    });
     let [reads, writes, other] = statements;
     let mut analysis = RunAnalysis {
         outcome,
@@ -44,7 +44,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         transactions,
         tps: if seconds > 0.0 { transactions as f64 / seconds } else { 0.0 },
         latency: summarize(run),
-        errors: errors_by_code.values().sum(),
+        errors: errors_by_code.values().fold(0, |sum, n| sum.saturating_add(*n)),
         errors_by_code,
         reads,
         writes,

@@ -8,7 +8,7 @@ use crate::stats::device::device_rates;
 
 const SECOND_NS: i64 = 1_000_000_000;
 /// Samples lie on the grid of seconds within this.
-const ON_GRID_NS: i64 = 500_000_000;
+const ON_GRID_NS: u64 = 500_000_000;
 
 /// The points of a run.
 pub fn points(run: &GatheredRun) -> Vec<SecondPoint> {
@@ -16,8 +16,8 @@ pub fn points(run: &GatheredRun) -> Vec<SecondPoint> {
         .iter()
         .map(|second| {
             let mut point = load_point(second);
-            let begin_ns = run.t0_ns + second.second * SECOND_NS;
-            let end_ns = begin_ns + i64::try_from(second.length_ns).unwrap_or(SECOND_NS);
+            let begin_ns = run.t0_ns.saturating_add(second.second.saturating_mul(SECOND_NS));
+            let end_ns = begin_ns.saturating_add(i64::try_from(second.length_ns).unwrap_or(SECOND_NS));
             if let Some((a, b)) = around(&run.host, |s| s.at_ns, begin_ns, end_ns) {
                 add_host(&mut point, a, b);
             }
@@ -38,13 +38,13 @@ fn load_point(second: &SecondFigures) -> SecondPoint {
         p50_ms,
         p99_ms,
         max_ms,
-        errors: second.errors.values().sum(),
+        errors: second.errors.values().fold(0, |sum: u64, n| sum.saturating_add(*n)),
         ..SecondPoint::default()
     }
 }
 
 fn add_host(point: &mut SecondPoint, a: &HostSample, b: &HostSample) {
-    let elapsed_ns = b.at_ns - a.at_ns;
+    let elapsed_ns = b.at_ns.saturating_sub(a.at_ns);
     point.device = a.disks.first().zip(b.disks.first()).and_then(|(a, b)| device_rates(a, b, elapsed_ns));
     point.cpu = cpu_shares(&a.cpu, &b.cpu);
     if let Some((a, b)) = a.io_pressure.zip(b.io_pressure) {
@@ -56,11 +56,11 @@ fn add_host(point: &mut SecondPoint, a: &HostSample, b: &HostSample) {
 
 fn add_server(point: &mut SecondPoint, a: &ServerSample, b: &ServerSample) {
     let value = |sample: &ServerSample, name: &str| sample.counters.get(name).copied();
-    let seconds = (b.at_ns - a.at_ns) as f64 / 1e9;
+    let seconds = b.at_ns.saturating_sub(a.at_ns) as f64 / 1e9;
     point.misses_per_s = value(a, "Innodb_buffer_pool_reads")
         .zip(value(b, "Innodb_buffer_pool_reads"))
         .filter(|(a, b)| a <= b)
-        .map(|(a, b)| (b - a) as f64 / seconds);
+        .map(|(a, b)| b.abs_diff(a) as f64 / seconds);
     point.dirty_share = value(b, "Innodb_buffer_pool_pages_dirty")
         .zip(value(b, "Innodb_buffer_pool_pages_total"))
         .filter(|(_, total)| *total > 0)
@@ -74,8 +74,8 @@ fn around<T>(samples: &[T], at_ns: impl Fn(&T) -> i64, begin_ns: i64, end_ns: i6
         let after = samples.partition_point(|sample| at_ns(sample) < moment_ns);
         let candidates = samples[after.saturating_sub(1)..].iter().take(2);
         candidates
-            .min_by_key(|sample| (at_ns(sample) - moment_ns).abs())
-            .filter(|sample| (at_ns(sample) - moment_ns).abs() <= ON_GRID_NS)
+            .min_by_key(|sample| at_ns(sample).abs_diff(moment_ns))
+            .filter(|sample| at_ns(sample).abs_diff(moment_ns) <= ON_GRID_NS)
     };
     let (first, last) = (nearest(begin_ns)?, nearest(end_ns)?);
     (at_ns(first) < at_ns(last)).then_some((first, last))

@@ -4,7 +4,7 @@ use super::gather::GatheredRun;
 use crate::protocol::sample::{HostSample, ServerSample};
 
 /// A sample belongs to a moment if it is no farther from it than this.
-const NEAR_NS: i64 = 750_000_000;
+const NEAR_NS: u64 = 750_000_000;
 
 /// First and last sample of the measured interval, of one kind.
 pub struct Ends<'a, T> {
@@ -29,10 +29,10 @@ fn ends<'a, T>(samples: &'a [T], at_ns: impl Fn(&T) -> i64, run: &GatheredRun) -
     let nearest = |moment_ns: i64| {
         samples
             .iter()
-            .min_by_key(|sample| (at_ns(sample) - moment_ns).abs())
-            .filter(|sample| (at_ns(sample) - moment_ns).abs() <= NEAR_NS)
+            .min_by_key(|sample| at_ns(sample).abs_diff(moment_ns))
+            .filter(|sample| at_ns(sample).abs_diff(moment_ns) <= NEAR_NS)
     };
-    let (first, last) = (nearest(run.t0_ns)?, nearest(run.t0_ns + length_ns)?);
+    let (first, last) = (nearest(run.t0_ns)?, nearest(run.t0_ns.saturating_add(length_ns))?);
     (at_ns(first) < at_ns(last)).then_some(Ends { first, last })
 }
 
@@ -40,7 +40,7 @@ impl Ends<'_, ServerSample> {
     /// How much a counter grew; `None` when the server lacks it or was restarted.
     pub fn growth(&self, counter: &str) -> Option<f64> {
         let (first, last) = (self.first.counters.get(counter)?, self.last.counters.get(counter)?);
-        u64::try_from(last - first).ok().map(|growth| growth as f64)
+        (first <= last).then(|| last.abs_diff(*first) as f64)
     }
 
     /// A gauge at the start.
@@ -52,7 +52,7 @@ impl Ends<'_, ServerSample> {
 impl Ends<'_, HostSample> {
     /// Time between the two samples, seconds.
     pub fn seconds(&self) -> f64 {
-        (self.last.at_ns - self.first.at_ns) as f64 / 1e9
+        self.last.at_ns.saturating_sub(self.first.at_ns) as f64 / 1e9
     }
 
     /// Share of the time in which every runnable task waited for I/O.

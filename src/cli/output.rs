@@ -1,5 +1,4 @@
 //! The only place that writes to standard output and standard error.
-#![expect(clippy::print_stderr, reason = "this is where messages are printed")]
 
 use std::io::{self, Write as _};
 
@@ -18,15 +17,20 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// An error, on standard error.
 pub fn error(text: &str) {
-    eprintln!("error: {text}");
+    print_error(&format!("error: {text}\n"));
 }
 
 /// A warning, on standard error.
 pub fn warning(text: &str) {
-    eprintln!("warning: {text}");
+    print_error(&format!("warning: {text}\n"));
 }
 
 /// Progress and remarks, on standard error.
 pub fn note(text: &str) {
-    eprintln!("{text}");
+    print_error(&format!("{text}\n"));
+}
+
+/// A terminal that has gone must not end a run: `eprintln!` would panic.
+fn print_error(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

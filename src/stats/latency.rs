@@ -3,14 +3,18 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
+use super::hdr::{self, Shape};
 use crate::protocol::event::LatencyRecord;
 
 /// The longest latency that is told apart, ns: an hour.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits: 0.1 % of the value.
 const DIGITS: u8 = 3;
+/// Transactions that a stored distribution, or a sum of them, may count: above, percentiles would
+/// lose the exact rank. At a million a second that is 285 years.
+const MOST_COUNTED: u64 = 1 << 53;
 
 /// A stored distribution that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -149,27 +153,38 @@ impl LatencyHistogram {
     /// Adds a stored distribution to this one.
     ///
     /// # Errors
-    /// When the text is not a histogram within our bounds, or its count is not the one beside it.
+    /// When the text is not a histogram of our shape, or the figures beside it cannot be its own.
     pub fn merge_record(&mut self, record: &LatencyRecord) -> Result<(), HistogramError> {
         if record.count == 0 {
             return Ok(());
         }
         let bytes = BASE64.decode(&record.hdr).map_err(|e| HistogramError(e.to_string()))?;
-        let stored: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| HistogramError(e.to_string()))?;
-        if stored.len() != record.count {
-            return Err(HistogramError(format!(
-                "it holds {} transactions where {} were counted",
-                stored.len(),
-                record.count
-            )));
+        let counts = hdr::decode(&bytes, Shape { highest: LONGEST_NS, digits: u32::from(DIGITS) })
+            .map_err(HistogramError)?;
+        self.check(record, &counts)?;
+        for (value, n) in counts {
+            self.buckets.saturating_record_n(value, n);
         }
-        self.buckets.add(&stored).map_err(|e| HistogramError(e.to_string()))?;
         self.count += record.count;
         self.sum_ns = self.sum_ns.saturating_add(record.sum_ns);
         self.min_ns = self.min_ns.min(record.min_ns);
         self.max_ns = self.max_ns.max(record.max_ns);
+        Ok(())
+    }
+
+    /// The figures beside a stored distribution must be its own.
+    fn check(&self, record: &LatencyRecord, counts: &[(u64, u64)]) -> Result<(), HistogramError> {
+        let refuse = |reason: String| Err(HistogramError(reason));
+        let stored: u128 = counts.iter().map(|(_, n)| u128::from(*n)).sum();
+        if stored != u128::from(record.count) {
+            return refuse(format!("it holds {stored} transactions where {} were counted", record.count));
+        }
+        if stored + u128::from(self.count) > u128::from(MOST_COUNTED) {
+            return refuse(format!("{stored} transactions are more than {MOST_COUNTED} in all"));
+        }
+        if record.min_ns > record.max_ns {
+            return refuse(format!("its minimum {} is above its maximum {}", record.min_ns, record.max_ns));
+        }
         Ok(())
     }
 }
@@ -227,6 +242,20 @@ mod tests {
             error.to_string(),
             "latency histogram unreadable: it holds 2 transactions where 3 were counted"
         );
+    }
+
+    #[test]
+    fn figures_that_no_distribution_has_are_refused() {
+        let honest = of(&[5, 6]).to_record();
+        let refused = |record| LatencyHistogram::new().merge_record(&record).unwrap_err().to_string();
+        assert_eq!(
+            refused(LatencyRecord { min_ns: 7, max_ns: 6, ..honest.clone() }),
+            "latency histogram unreadable: its minimum 7 is above its maximum 6"
+        );
+        let mut whole = LatencyHistogram::new();
+        whole.record_n(5, MOST_COUNTED - 1);
+        whole.merge_record(&honest).unwrap_err();
+        assert_eq!(whole.percentile_ns(99.0), Some(5));
     }
 
     proptest! {

@@ -58,3 +58,11 @@ fn a_dynamic_linker_would_be_noticed() {
     assert_eq!(segment_types(&elf(&[1, 2])[..0x60]), None);
     assert_eq!(segment_types(b"#!/bin/sh\n"), None);
 }
+
+#[test]
+fn a_reader_of_messages_that_has_gone_changes_nothing() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = Command::new(DRIVESTONE).args(["check", "/missing", "/missing"]).stderr(writer).status();
+    assert_eq!(status.unwrap().code(), Some(3));
+}

@@ -1,0 +1,141 @@
+//! A made-up result: ten minutes of warm-up and one hour measured, as a run would leave it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use drivestone::plan::Plan;
+use drivestone::plan::resolve::resolve;
+use drivestone::protocol::Event;
+use drivestone::protocol::event::{LoadEndCause, LoadEnded, LoadSecond, ServerReady};
+use drivestone::protocol::sample::{
+    CpuCounters, DiskCounters, FlushCounters, HostSample, IoPressure, OperationCounters, ServerSample,
+};
+use drivestone::result::bundle::Bundle;
+use drivestone::result::{Ending, Record};
+use drivestone::spec::{parse_hardware, parse_profile};
+use drivestone::stats::latency::LatencyHistogram;
+use drivestone::telemetry::innodb::COUNTERS;
+use drivestone::workload::random::WorkloadRng;
+
+const WARMUP_S: i64 = 600;
+const MEASURED_S: i64 = 3600;
+const THREADS: u32 = 32;
+const TPS: u64 = 1280;
+const SECOND_NS: i64 = 1_000_000_000;
+const T0_NS: i64 = 5_000 * SECOND_NS;
+
+/// Writes the bundle.
+pub fn write(folder: &Path) {
+    let mut bundle = Bundle::create(folder, &plan()).unwrap();
+    let mut say = |event| bundle.append("local", Record::Event(event)).unwrap();
+    say(Event::ServerReady(server()));
+    let begin_ns = T0_NS - WARMUP_S * SECOND_NS;
+    let end_ns = Some(T0_NS + MEASURED_S * SECOND_NS);
+    bundle.append("coordinator", Record::RunStarted { run: 0, begin_ns, t0_ns: T0_NS, end_ns }).unwrap();
+    let mut rng = WorkloadRng::new(1, 1);
+    let mut latency = LatencyHistogram::new();
+    for second in -WARMUP_S..=MEASURED_S {
+        let passed = second + WARMUP_S;
+        let mut say = |event| bundle.append("local", Record::Event(event)).unwrap();
+        say(Event::Host(host(second, passed as u64)));
+        say(Event::Server(counters(second, passed)));
+        if second < MEASURED_S {
+            say(Event::LoadSecond(load(second, &mut rng, &mut latency)));
+        }
+    }
+    let ended = LoadEnded {
+        cause: LoadEndCause::Time,
+        measured_ns: (MEASURED_S * SECOND_NS) as u64,
+        in_flight_ns: vec![20_000_000; THREADS as usize],
+        commits: TPS * 4200,
+        com_commit: Some((0, (TPS * 4200) as i64)),
+        filed_late: 0,
+        saturated: 0,
+    };
+    bundle.append("local", Record::Event(Event::LoadEnded(ended))).unwrap();
+    bundle.append("coordinator", Record::RunEnded { run: 0, shortfall: None }).unwrap();
+    bundle.append("coordinator", Record::Closed { ending: Ending::Complete, reason: None }).unwrap();
+    bundle.close();
+}
+
+fn plan() -> Plan {
+    let hardware = include_str!("../../hardware/this-machine.yaml");
+    let profile = include_str!("../../profiles/quick.yaml");
+    let set = ["load.warmup=10min".to_owned(), "load.duration=1h".to_owned()];
+    let hardware = parse_hardware("hardware.yaml", hardware).unwrap();
+    let profile = parse_profile("profile.yaml", profile, &set).unwrap();
+    resolve(&hardware, &profile, Path::new("/"), 1).unwrap()
+}
+
+fn server() -> ServerReady {
+    let variables = (0..1000).map(|n| (format!("some_server_variable_{n}"), format!("{}", n * 4096)));
+    ServerReady {
+        version: "10.11.14-MariaDB".to_owned(),
+        pid: 4711,
+        variables: variables.collect(),
+        configuration: String::new(),
+        data_dir: "/data".to_owned(),
+        address: "/data/socket".to_owned(),
+        initialized: true,
+    }
+}
+
+/// Log-normal around 22 ms, with stalls of up to a second in one of a thousand.
+fn load(second: i64, rng: &mut WorkloadRng, latency: &mut LatencyHistogram) -> LoadSecond {
+    latency.clear();
+    let transactions = TPS - 40 + rng.between(0, 80);
+    for _ in 0..transactions {
+        let normal = (0..12).map(|_| rng.between(0, 1_000_000) as f64 / 1e6).sum::<f64>() - 6.0;
+        let stall = if rng.between(0, 999) == 0 { rng.between(1, 1_000_000_000) } else { 0 };
+        latency.record((22e6 * (0.35 * normal).exp()) as u64 + stall);
+    }
+    LoadSecond {
+        second,
+        length_ns: SECOND_NS as u64,
+        threads: THREADS,
+        latency: latency.to_record(),
+        reads: 14 * transactions,
+        writes: 4 * transactions,
+        other: 2 * transactions,
+        errors: if rng.between(0, 5) == 0 { BTreeMap::from([(1213, 1)]) } else { BTreeMap::new() },
+    }
+}
+
+fn host(second: i64, passed: u64) -> HostSample {
+    let disk = |name: &str, number: &str| DiskCounters {
+        name: name.to_owned(),
+        number: number.to_owned(),
+        reads: operations(123_456_789 + 8_100 * passed, 16),
+        writes: operations(98_765_432 + 2_900 * passed, 21),
+        in_flight: passed % 40,
+        busy_ticks_ms: 990 * passed as u32,
+        queue_ticks_ms: 4_090 * passed as u32,
+        discards: Some(operations(1_000, 64)),
+        flushes: Some(FlushCounters { ios: 5_000 + 400 * passed, ticks_ms: 500 * passed as u32 }),
+    };
+    HostSample {
+        at_ns: T0_NS + second * SECOND_NS,
+        disks: vec![disk("nvme0n1p1", "259:1"), disk("nvme0n1", "259:0")],
+        cpu: CpuCounters {
+            user: 1_000_000 + 21 * passed,
+            system: 500_000 + 9 * passed,
+            idle: 90_000_000 + 137 * passed,
+            iowait: 400_000 + 33 * passed,
+            interrupts: 1_000 + passed,
+            steal: 0,
+        },
+        io_pressure: Some(IoPressure { some_us: 820_000 * passed, full_us: 310_000 * passed }),
+    }
+}
+
+fn operations(ios: u64, kib: u64) -> OperationCounters {
+    OperationCounters { ios, merges: ios / 50, sectors_512: ios * kib * 2, ticks_ms: (ios / 3) as u32 }
+}
+
+fn counters(second: i64, passed: i64) -> ServerSample {
+    let growing = COUNTERS.iter().zip(1_i64..).map(|(name, n)| {
+        let value = if name.contains("pages_") { 18_600 / n } else { 1_000_000_007 * n + 1_280 * n * passed };
+        ((*name).to_owned(), value)
+    });
+    ServerSample { at_ns: T0_NS + second * SECOND_NS + 400_000, counters: growing.collect() }
+}

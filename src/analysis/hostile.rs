@@ -1,0 +1,50 @@
+//! Results whose numbers no run can have: damaged by hand, or by a clock or a counter gone wrong.
+
+use super::analyze;
+use crate::result::{Entry, line};
+
+/// A plan and, below it, the entries of a small journal.
+const SEED: &str = include_str!("../../fuzz/seeds/result/whole");
+const EXTREMES: [&str; 5] =
+    ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "4294967295", "-1"];
+
+/// Analyses the seed with its journal changed; `false` when an entry is none any more.
+fn analyzed(folder: &std::path::Path, plan: &str, entries: &[String]) -> bool {
+    let parsed: Result<Vec<Entry>, _> = entries.iter().map(|entry| serde_json::from_str(entry)).collect();
+    let Ok(parsed) = parsed else { return false };
+    let journal: Vec<u8> = parsed.iter().flat_map(|entry| line::encode(entry).unwrap()).collect();
+    std::fs::write(folder.join("plan.json"), plan).unwrap();
+    std::fs::write(folder.join("journal.jsonl"), journal).unwrap();
+    analyze(folder).is_ok()
+}
+
+/// Where numbers stand in a text.
+fn numbers(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+    for (at, _) in text.match_indices(|c: char| c.is_ascii_digit()) {
+        match found.last_mut() {
+            Some(last) if last.end == at => last.end += 1,
+            _ if text[..at].ends_with(':') || text[..at].ends_with('[') => found.push(at..at + 1),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn no_number_makes_the_analysis_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, journal) = SEED.split_once('\n').unwrap();
+    let entries: Vec<String> = journal.lines().map(str::to_owned).collect();
+    assert!(analyzed(folder.path(), plan, &entries));
+    let mut read = 0;
+    for (n, entry) in entries.iter().enumerate() {
+        // Every kind of entry is there several times, and meets another extreme each time.
+        for (place, extreme) in numbers(entry).into_iter().zip(EXTREMES.iter().cycle().skip(n)) {
+            let mut changed = entries.clone();
+            changed[n].replace_range(place, extreme);
+            read += u32::from(analyzed(folder.path(), plan, &changed));
+        }
+    }
+    assert!(read > 100, "only {read} were still journals");
+}
