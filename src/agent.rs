@@ -25,6 +25,8 @@ use crate::protocol::{Event, Job, PROTOCOL_VERSION};
 
 /// A coordinator that has not pinged for so long is gone.
 const SILENCE_NS: i64 = 8_000_000_000;
+/// Longest wait for activities to end when the agent leaves.
+const FAREWELL: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Serves one coordinator until it says `quit` or is gone.
@@ -41,7 +43,8 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + '
     let keeper = Keeper::start(outbox.clone());
     let mut activities = Activities::new(outbox.clone(), keeper.served());
     obey(&jobs, &last_heard_ns, &outbox, &keeper, &mut activities);
-    activities.stop();
+    // The load ends before its server, so that its last events name the right cause.
+    activities.stop_and_wait(FAREWELL);
     keeper.leave();
     outbox.finish();
 }
@@ -67,6 +70,10 @@ fn obey(
             Ok(Job::Ping { .. }) => {} // Answered where it is read.
             Err(RecvTimeoutError::Timeout) => {
                 if monotonic_ns() - last_heard_ns.load(Ordering::Acquire) > SILENCE_NS {
+                    // Heard if the coordinator only hung.
+                    let seconds = SILENCE_NS / 1_000_000_000;
+                    let reason = format!("the agent had heard nothing from the coordinator for {seconds} s");
+                    outbox.send(Event::ActivityFailed { reason });
                     return;
                 }
             }

@@ -6,6 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use super::keeper::{Served, SharedServed};
 use super::outbox::Outbox;
@@ -77,6 +78,15 @@ impl Activities {
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::Release);
         self.load_start = None;
+    }
+
+    /// Ends everything and waits for it, but no longer than told.
+    pub fn stop_and_wait(&mut self, patience: Duration) {
+        self.stop();
+        let deadline = Instant::now() + patience;
+        while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// A fresh stop flag once earlier activities are over.

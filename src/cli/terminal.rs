@@ -141,10 +141,12 @@ fn interval_line(interval: &Interval) -> String {
         true => ("", interval.end_s),
         false => ("warm-up ", interval.end_s),
     };
+    // An interval that was cut short ends within a second.
+    let digits = if seconds.fract() == 0.0 { 0 } else { 1 };
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.2}"));
     let [reads, writes, other] = interval.statements;
     let mut line = format!(
-        "[ {name}{seconds:.0}s ] thds: {} tps: {:.2} qps: {:.2} lat (ms,avg/99%): {}/{} err/s: {:.2}",
+        "[ {name}{seconds:.digits$}s ] thds: {} tps: {:.2} qps: {:.2} lat (ms,avg/99%): {}/{} err/s: {:.2}",
         interval.threads,
         interval.tps,
         reads + writes + other,

@@ -49,8 +49,9 @@ pub fn preflight(plan: &Plan, facts: &HostFacts) -> Preflight {
     let mut found = Preflight::default();
     check_target(plan, facts, &mut found);
     check_space(plan, facts, &mut found);
-    check_memory(plan, facts, &mut found);
-    check_working_set(plan, &mut found);
+    if check_memory(plan, facts, &mut found) {
+        check_working_set(plan, &mut found);
+    }
     check_server(plan, facts, &mut found);
     check_dataset(facts, &mut found);
     found
@@ -77,15 +78,20 @@ fn check_target(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     let path = &target.path;
     match target.state {
         TargetState::Writable => {}
-        TargetState::Missing if plan.hardware.create_target => {
-            let options = target.mount.as_ref().map_or("", |mount| mount.options.as_str());
-            if options.split(',').any(|option| option == "ro") {
-                found.refuse_hardware(
-                    PATH,
-                    format!("`{path}` would be made on a filesystem mounted read-only; mount it read-write"),
-                );
-            }
-        }
+        TargetState::Missing if plan.hardware.create_target => match target.nearest {
+            TargetState::ReadOnly => found.refuse_hardware(
+                PATH,
+                format!("`{path}` would be made on a filesystem mounted read-only; mount it read-write"),
+            ),
+            TargetState::NotPermitted => found.refuse_hardware(
+                PATH,
+                format!(
+                    "user id {} may not make `{path}`; make it for that user, or choose another",
+                    facts.uid
+                ),
+            ),
+            _ => {}
+        },
         TargetState::Missing => found.refuse_hardware(
             PATH,
             format!(
@@ -185,7 +191,8 @@ fn check_space(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     }
 }
 
-fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
+/// Whether the pool fits the host at all.
+fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
     let pool = plan.server.buffer_pool_bytes;
     let size = ByteSize::of_bytes;
     let text = |compared: &str, bytes: u64| {
@@ -196,15 +203,23 @@ fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
             size(bytes)
         )
     };
-    let (file, field) = match plan.server.buffer_pool_from_profile {
-        true => (ProfileKind::Test, "server.buffer_pool"),
-        false => (ProfileKind::Hardware, "memory.buffer_pool"),
-    };
+    let (file, field) = pool_field(plan);
     if pool >= facts.memory_bytes {
         found.refuse(file, field, text("host's memory", facts.memory_bytes));
-    } else if pool > facts.memory_available_bytes {
+        return false;
+    }
+    if pool > facts.memory_available_bytes {
         let text = text("available memory", facts.memory_available_bytes);
         found.warnings.push(Problem { file, field, text });
+    }
+    true
+}
+
+/// Where the size of the pool is written.
+fn pool_field(plan: &Plan) -> (ProfileKind, &'static str) {
+    match plan.server.buffer_pool_from_profile {
+        true => (ProfileKind::Test, "server.buffer_pool"),
+        false => (ProfileKind::Hardware, "memory.buffer_pool"),
     }
 }
 
@@ -213,13 +228,14 @@ fn check_working_set(plan: &Plan, found: &mut Preflight) {
     if e.misses_per_transaction >= LEAST_MISSES || plan.allow_cached {
         return;
     }
+    let (file, field) = pool_field(plan);
     found.refuse(
-        ProfileKind::Test,
-        "allow_cached",
+        file,
+        field,
         format!(
             "the working set fits the buffer pool: {} leaf pages with {} keys against a pool of {} pages ({}) \
              predict a hit ratio of {:.1} % and {:.2} misses a transaction, where a storage test needs at least \
-             {LEAST_MISSES}; use a smaller pool or a larger dataset, or say allow_cached: true",
+             {LEAST_MISSES}; use a smaller pool or a larger dataset, or say allow_cached: true in the test profile",
             e.clustered_pages + e.index_pages,
             plan.workload.mix.keys.name(),
             e.pool_pages,
@@ -296,6 +312,7 @@ mod tests {
             target: TargetFacts {
                 path: "/mnt/dut".into(),
                 state: TargetState::Writable,
+                nearest: TargetState::Writable,
                 mount: Some(MountFacts {
                     mount_point: "/mnt/dut".into(),
                     filesystem: "ext4".into(),

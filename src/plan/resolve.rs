@@ -122,15 +122,16 @@ fn pool(
     profile: &Document<ProfileSpec>,
     dataset_bytes: u64,
 ) -> (u64, String) {
+    // A value given by --set is placed there.
     let (spec, file) = match &profile.spec.server.buffer_pool {
-        Some(pool) => (pool, profile.source.file()),
-        None => (&hardware.spec.memory.buffer_pool, hardware.source.file()),
+        Some(pool) => (pool, profile.source.place("server.buffer_pool").file),
+        None => (&hardware.spec.memory.buffer_pool, hardware.source.file().to_owned()),
     };
     match spec {
-        PoolSizeSpec::Fixed(size) => (size.bytes(), format!("{size} in {file}")),
+        PoolSizeSpec::Fixed(size) => (size.bytes(), format!("{size} from {file}")),
         PoolSizeSpec::OfDataset(percent) => {
             let bytes = (dataset_bytes as f64 * percent / 100.0) as u64;
-            (bytes.next_multiple_of(MIB), format!("{percent} % of the dataset in {file}"))
+            (bytes.next_multiple_of(MIB), format!("{percent} % of the dataset, from {file}"))
         }
     }
 }

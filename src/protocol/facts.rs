@@ -47,6 +47,8 @@ pub struct TargetFacts {
     pub path: String,
     /// It exists and is a directory.
     pub state: TargetState,
+    /// The same of the nearest directory that exists, in which a missing one would be made.
+    pub nearest: TargetState,
     /// The mount it stands on, or would stand on.
     pub mount: Option<MountFacts>,
     /// Space that the server's account may still use, bytes.

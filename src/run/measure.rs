@@ -7,7 +7,7 @@ use super::live::Live;
 use super::session::{END_TIMEOUT, Halt, Happening, Session, failure};
 use crate::plan::RunPlan;
 use crate::protocol::clock::monotonic_ns;
-use crate::protocol::event::LoadEndCause;
+use crate::protocol::event::{LoadEndCause, LoadEnded};
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::protocol::{Event, Job};
 use crate::result::{COORDINATOR, Record};
@@ -107,6 +107,10 @@ impl Session<'_> {
             }
             if let Some(reason) = failure(&event) {
                 ending.begin(Halt::Failed(reason));
+            }
+            if let Event::LoadEnded(LoadEnded { cause: LoadEndCause::Stopped, .. }) = &event {
+                // Unless somebody had a reason, nobody told it to.
+                ending.begin(Halt::Failed("the agent stopped the load before its time".to_owned()));
             }
             let over = match &event {
                 // The reason follows as LoadFailed.

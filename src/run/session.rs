@@ -84,6 +84,10 @@ impl<'a> Session<'a> {
         };
         // A journal that cannot take its last line reads as cut short, which is what it then is.
         self.record(COORDINATOR, Record::Closed { ending, reason: reason.clone() });
+        let (ending, reason) = match (ending, self.journal_failure()) {
+            (Ending::Complete, Some(failure)) => (Ending::Failed, Some(failure.to_owned())),
+            told => (told.0, reason),
+        };
         let stage = self.stage;
         let Self { fleet, bundle, .. } = self;
         bundle.close();

@@ -27,6 +27,7 @@ pub fn inspect(path: &Path, uid_gid: Option<(u32, u32)>) -> TargetFacts {
     let reserve_counts = uid_gid.map_or_else(|| geteuid().is_root(), |(uid, _)| uid == 0);
     TargetFacts {
         state: state_of(&resolved.whole),
+        nearest: state_of(&resolved.existing),
         mount: mount_of(&resolved.existing),
         free_bytes: blocks(if reserve_counts { Statvfs::blocks_free } else { Statvfs::blocks_available }),
         total_bytes: blocks(Statvfs::blocks),

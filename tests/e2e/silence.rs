@@ -29,7 +29,8 @@ fn of_the_coordinator_ends_agent_and_server() {
     assert!(until(PATIENCE, || left().next().is_none()), "still running: {:?}", left().collect::<Vec<_>>());
     running.signal(Signal::SIGCONT);
     assert_eq!(code(running.wait(PATIENCE)), 5, "{}", running.told());
-    assert_partial(&lab);
+    let reason = assert_partial(&lab);
+    assert!(reason.contains("had heard nothing from the coordinator"), "{reason}");
 }
 
 #[test]
