@@ -10,7 +10,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use drivestone::load::recorder::{Completed, Recorder, Slot, StatementCounts};
 use drivestone::workload::KeyDistribution;
 use drivestone::workload::oltp::OltpReadWrite;
-use drivestone::workload::random::WorkloadRng;
+use drivestone::workload::random::{Streams, WorkloadRng};
 use drivestone::workload::rows::{c_value, pad_value};
 
 const THREADS: usize = 32;
@@ -63,7 +63,8 @@ fn generating(criterion: &mut Criterion) {
         let mix = OltpReadWrite { tables: 100, table_size: 10_000_000, range_size: 100, keys };
         let mut statements = Vec::new();
         criterion.bench_function(&format!("generate a transaction, {} keys", keys.name()), |bencher| {
-            bencher.iter(|| mix.next_transaction(&mut rng, black_box(&mut statements)));
+            let mut streams = Streams::new(3, 1, 0);
+            bencher.iter(|| mix.next_transaction(&mut streams, black_box(&mut statements)));
         });
     }
     criterion.bench_function("text of a row (c and pad)", |bencher| {

@@ -47,7 +47,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::report(&report),
         Command::Completions { shell } => shell::completions(shell),
-        Command::Man => shell::man(),
+        Command::Man { command } => shell::man(command.as_deref()),
         Command::Agent => {
             crate::agent::serve(BufReader::new(std::io::stdin()), std::io::stdout());
             Ok(())

@@ -101,6 +101,8 @@ pub struct Finish {
     pub ending: Ending,
     /// Why, when not as planned.
     pub reason: Option<String>,
+    /// End of the server's log, when the server failed.
+    pub log_tail: Option<String>,
     /// How far it had come.
     pub stage: Stage,
 }

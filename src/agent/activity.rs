@@ -20,12 +20,37 @@ use crate::protocol::job::{LoadJob, PrepareJob, StartJob};
 /// Progress is reported no more often than this.
 const PROGRESS_NS: u64 = 250_000_000;
 
+/// Threads that sample, and the flag that ends them. Clones share both.
+#[derive(Clone, Default)]
+struct Samplers {
+    stop: Arc<AtomicBool>,
+    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+impl Samplers {
+    fn spawn(&self, sample: impl FnOnce(&AtomicBool) + Send + 'static) {
+        let stop = Arc::clone(&self.stop);
+        let thread = thread::spawn(move || sample(&stop));
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    }
+
+    /// Has each take its last sample, and waits for it.
+    fn finish(&self) {
+        self.stop.store(true, Ordering::Release);
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+}
+
 /// What runs now.
 pub struct Activities {
     outbox: Outbox,
     served: SharedServed,
-    /// Ends preparation, load and sampling.
+    /// Ends preparation and load.
     stop: Arc<AtomicBool>,
+    samplers: Samplers,
     load_start: Option<Sender<StartJob>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -34,7 +59,8 @@ impl Activities {
     /// Nothing runs yet.
     pub fn new(outbox: Outbox, served: SharedServed) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        Self { outbox, served, stop, load_start: None, threads: Vec::new() }
+        let samplers = Samplers::default();
+        Self { outbox, served, stop, samplers, load_start: None, threads: Vec::new() }
     }
 
     /// Loads or reuses the dataset.
@@ -50,14 +76,23 @@ impl Activities {
         let (outbox, stop) = (self.outbox.clone(), self.begin());
         let (sender, start) = channel();
         self.load_start = Some(sender);
+        self.samplers = Samplers::default();
+        let samplers = self.samplers.clone();
         self.threads.push(thread::spawn(move || {
-            let emit = |event| outbox.send(event);
-            let drive = Drive { job: &job, access: &served.access, start: &start, stop: &stop, emit: &emit };
-            if let Err(error) = drive.run() {
+            let drive = Drive {
+                job: &job,
+                access: &served.access,
+                start: &start,
+                stop: &stop,
+                emit: &|event| outbox.send(event),
+                // The last samples belong to the interval, and so come before its end is told.
+                interval_over: &|| samplers.finish(),
+            };
+            let ended = drive.run();
+            samplers.finish();
+            if let Err(error) = ended {
                 outbox.send(Event::LoadFailed { reason: error.to_string() });
             }
-            // Samplers have nothing more to watch.
-            stop.store(true, Ordering::Release);
         }));
     }
 
@@ -66,8 +101,8 @@ impl Activities {
         let Some(served) = self.running_server("start") else { return };
         count_run(&served, &self.outbox);
         for sample in [sampling::host, sampling::server] {
-            let (served, outbox, stop) = (served.clone(), self.outbox.clone(), Arc::clone(&self.stop));
-            self.threads.push(thread::spawn(move || sample(&served, &job, &outbox, &stop)));
+            let (served, outbox) = (served.clone(), self.outbox.clone());
+            self.samplers.spawn(move |stop| sample(&served, &job, &outbox, stop));
         }
         if let Some(load) = self.load_start.take() {
             let _ = load.send(job);

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::protocol::Event;
 use crate::protocol::facts::ServerFacts;
 use crate::protocol::job::ProbeJob;
-use crate::server::folder::DatasetFolder;
+use crate::server::folder::{DatasetFolder, allocated_bytes};
 use crate::server::{account, find};
 use crate::telemetry::{host, target};
 
@@ -20,7 +20,8 @@ pub fn probe(job: &ProbeJob) -> Event {
     };
     let folder = DatasetFolder::new(Path::new(&target.path), &job.dataset);
     let state = folder.state(&job.dataset, series.as_deref());
+    let bytes = allocated_bytes(folder.root());
     let socket_path = folder.socket_path().display().to_string();
     let journal_mount = job.result.as_ref().and_then(|folder| target::inspect(Path::new(folder), None).mount);
-    Event::Probed(Box::new(host::facts(target, server, state, socket_path, journal_mount)))
+    Event::Probed(Box::new(host::facts(target, server, state, bytes, socket_path, journal_mount)))
 }

@@ -106,7 +106,8 @@ fn anatomy(run: &RunAnalysis, server: Option<&Ends<ServerSample>>) -> IoAnatomy 
         return IoAnatomy::default();
     }
     let growth = |counter: &str| server.and_then(|ends| ends.growth(counter));
-    let each = |counter: &str| growth(counter).map(|n| n / run.transactions as f64);
+    // Samples lie near the interval's ends, not on them: rates are compared, not counts.
+    let each = |counter: &str| Some(growth(counter)? / server?.seconds() / run.tps);
     let device_each = |rate: fn(&DeviceRates) -> f64| run.device.map(|device| rate(&device) / run.tps);
     let share = |read: fn(&DeviceRates) -> f64, write: fn(&DeviceRates) -> f64| {
         let device = run.device?;

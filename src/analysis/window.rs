@@ -43,6 +43,11 @@ impl Ends<'_, ServerSample> {
         (first <= last).then(|| last.abs_diff(*first) as f64)
     }
 
+    /// Time between the two samples, seconds.
+    pub fn seconds(&self) -> f64 {
+        (self.last.at_ns - self.first.at_ns) as f64 / 1e9
+    }
+
     /// A gauge at the start.
     pub fn at_start(&self, gauge: &str) -> Option<f64> {
         self.first.counters.get(gauge).map(|&value| value as f64)

@@ -53,8 +53,11 @@ pub enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print a manual page, such as `drivestone man run | man -l -`
+    Man {
+        /// The page of a subcommand [default: the program's]
+        command: Option<String>,
+    },
     /// Serve a coordinator over standard input and output (drivestone starts this itself)
     #[command(hide = true)]
     Agent,
@@ -102,9 +105,9 @@ pub struct Report {
     /// Results: folders that `run` left
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
-    /// What to make
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    /// What to make [default: what --out ends in, else table]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// File to write [default: standard output]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,

@@ -76,5 +76,9 @@ pub fn after(finish: &Finish) -> Option<Failure> {
         (Ending::Failed, Stage::Preparing) => PREPARING,
         (Ending::Failed, Stage::Running) => RUN,
     };
-    Some(Failure { message: finish.reason.clone().unwrap_or_default(), code })
+    let mut message = finish.reason.clone().unwrap_or_default();
+    if let Some(log_tail) = &finish.log_tail {
+        message += &format!("\nend of the server's log:\n{log_tail}");
+    }
+    Some(Failure { message, code })
 }

@@ -169,7 +169,7 @@ fn creates(plan: &Plan, facts: &HostFacts) -> Vec<String> {
         DatasetState::Ready(manifest) => {
             format!("nothing new: reuses {folder} (runs since its load: {})", manifest.runs_since)
         }
-        DatasetState::HalfLoaded { .. } => format!("{folder} anew, in place of a load that never finished"),
+        DatasetState::HalfLoaded => format!("{folder} anew, in place of a load that never finished"),
         _ => format!("{folder} (the dataset; it stays for later runs)"),
     };
     vec![dataset, "a result folder below reports/runs/, or where --out says".to_owned()]

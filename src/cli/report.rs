@@ -13,7 +13,7 @@ use crate::report;
 pub fn report(arguments: &Report) -> Result<(), Failure> {
     let results =
         arguments.results.iter().map(|path| Ok(analyze(path)?)).collect::<Result<Vec<_>, Failure>>()?;
-    let format = match arguments.format {
+    let format = match arguments.format.unwrap_or_else(|| named_by(arguments.out.as_deref())) {
         Format::Table => report::Format::Table,
         Format::Html => report::Format::Html,
         Format::Json => report::Format::Json,
@@ -21,6 +21,15 @@ pub fn report(arguments: &Report) -> Result<(), Failure> {
     match &arguments.out {
         None => output::print(&report::render(format, &results)?),
         Some(path) => write(path, format, &results),
+    }
+}
+
+/// The format that a file's name asks for.
+fn named_by(out: Option<&Path>) -> Format {
+    match out.and_then(Path::extension).and_then(|extension| extension.to_str()) {
+        Some("html" | "htm") => Format::Html,
+        Some("json") => Format::Json,
+        _ => Format::Table,
     }
 }
 

@@ -16,6 +16,7 @@ use crate::analysis::analyze;
 use crate::fleet::Fleet;
 use crate::plan::Plan;
 use crate::report;
+use crate::result::ResultError;
 use crate::result::bundle::read_plan;
 use crate::run::execute;
 
@@ -37,12 +38,19 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     };
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&request.plan));
     if folder.exists() {
-        return Err(crate::result::ResultError::Exists(folder).into());
+        return Err(ResultError::Exists(folder).into());
+    }
+    if arguments.out.is_some() {
+        refuse_missing_parent(&folder)?;
     }
     let checked = request.check(Some(&folder))?;
     if let Err(failure) = request.judge(&checked.preflight) {
         checked.fleet.quit();
         return Err(failure);
+    }
+    if arguments.out.is_none() {
+        std::fs::create_dir_all(RESULTS)
+            .map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))?;
     }
     let mut terminal = Terminal::new(&request.plan);
     let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
@@ -65,6 +73,18 @@ fn show(folder: &Path) -> Result<(), Failure> {
     let page = folder.join(PAGE);
     write(&page, report::Format::Html, &results)?;
     output::print(&format!("\nReport: {}\n", page.display()))
+}
+
+/// A folder above that is missing may be a mount that is missing.
+fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if parent.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        exit::USAGE,
+        format!("--out {}: there is no folder {}; make it first", folder.display(), parent.display()),
+    ))
 }
 
 fn default_folder(plan: &Plan) -> PathBuf {

@@ -13,18 +13,20 @@ pub fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     output::print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page: the program's, then each subcommand's.
-pub fn man() -> Result<(), Failure> {
+/// Prints the manual page of the program or of a subcommand.
+pub fn man(subcommand: Option<&str>) -> Result<(), Failure> {
+    let mut program = Arguments::command();
+    program.build();
+    let command = match subcommand {
+        None => program,
+        Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
+            Failure::new(
+                exit::USAGE,
+                format!("there is no subcommand `{name}`; `drivestone --help` lists them"),
+            )
+        })?,
+    };
     let mut text = Vec::new();
-    let mut command = Arguments::command();
-    command.build();
-    let failed = |error: std::io::Error| Failure::new(exit::USAGE, error);
-    clap_mangen::Man::new(command.clone()).render(&mut text).map_err(failed)?;
-    for subcommand in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
-        let page = clap_mangen::Man::new(subcommand.clone());
-        page.render_synopsis_section(&mut text).map_err(failed)?;
-        page.render_description_section(&mut text).map_err(failed)?;
-        page.render_options_section(&mut text).map_err(failed)?;
-    }
+    clap_mangen::Man::new(command).render(&mut text).map_err(|error| Failure::new(exit::USAGE, error))?;
     output::print(&String::from_utf8_lossy(&text))
 }

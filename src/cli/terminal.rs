@@ -109,13 +109,15 @@ impl Watcher for Terminal {
                     true => format!("reused; runs since its load: {}", manifest.runs_since),
                     false => "loaded".to_owned(),
                 };
-                output::note(&format!("Dataset: {} rows, {size} on disk ({how})", manifest.measured.rows));
+                let rows = HumanCount(manifest.measured.rows);
+                output::note(&format!("Dataset: {rows} rows, {size} on disk ({how})"));
             }
-            Progress::Connecting { threads } => output::note(&format!("Connecting {threads} threads …")),
-            Progress::Started => output::note(&format!(
-                "{} threads started; {} s of warm-up come first",
-                self.threads, self.warmup_s
-            )),
+            Progress::Connecting { threads } => {
+                output::note(&format!("Connecting load threads: {threads} …"))
+            }
+            Progress::Started => {
+                output::note(&format!("Load threads started: {}; warm-up: {} s", self.threads, self.warmup_s))
+            }
             Progress::Interval(interval) => output::note(&interval_line(interval)),
             Progress::ServerStopping => output::note("Stopping the server …"),
             Progress::Interrupted => {

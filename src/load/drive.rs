@@ -17,7 +17,7 @@ use crate::protocol::clock::monotonic_ns;
 use crate::protocol::event::{Event, LoadEndCause, LoadEnded, LoadSecond};
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::server::access::Access;
-use crate::workload::random::WorkloadRng;
+use crate::workload::random::Streams;
 
 /// A second is collected this long after it is over, so that threads have filed what completed in it.
 const GRACE_NS: i64 = 100_000_000;
@@ -42,6 +42,8 @@ pub struct Drive<'a> {
     pub stop: &'a AtomicBool,
     /// Takes the events.
     pub emit: &'a dyn Fn(Event),
+    /// Called when the interval is over, before transactions in flight are waited for.
+    pub interval_over: &'a dyn Fn(),
 }
 
 impl Drive<'_> {
@@ -75,6 +77,7 @@ impl Drive<'_> {
             drive: self,
         };
         collector.collect_until_end();
+        (self.interval_over)();
         collector.drain();
         collector.collect_last();
         let com_commit = com_commit_before.zip(com_commit(&mut counter));
@@ -148,13 +151,13 @@ impl Drive<'_> {
         desk: &Arc<Desk>,
     ) -> Result<(), LoadError> {
         let (course, desk, workload) = (Arc::clone(course), Arc::clone(desk), self.job.workload);
-        let rng = WorkloadRng::new(self.job.seed, self.stream(thread - 1));
+        let streams = Streams::new(self.job.seed, self.stream(thread - 1), self.job.generation);
         thread::Builder::new()
             .name(format!("load-{thread}"))
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 sleep_until(course.start.begin_ns);
-                Worker { thread, connection, workload, rng, course: &course, desk: &desk }.run();
+                Worker { thread, connection, workload, streams, course: &course, desk: &desk }.run();
             })
             .map(drop)
             .map_err(|source| LoadError::Thread { thread, source })
@@ -291,9 +294,17 @@ mod tests {
                 },
                 threads: 128,
                 seed: 1,
+                generation: 0,
                 instance,
             };
-            let drive = Drive { job: &job, access: &access, start: &start, stop: &stop, emit: &|_| {} };
+            let drive = Drive {
+                job: &job,
+                access: &access,
+                start: &start,
+                stop: &stop,
+                emit: &|_| {},
+                interval_over: &|| {},
+            };
             seen.extend((0..128).map(|n| drive.stream(n)));
         }
         assert_eq!(seen.len(), 16 * 128);

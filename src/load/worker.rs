@@ -10,7 +10,7 @@ use super::recorder::{Completed, Recorder, StatementCounts};
 use crate::protocol::clock::monotonic_ns;
 use crate::protocol::job::StartJob;
 use crate::workload::oltp::OltpReadWrite;
-use crate::workload::random::WorkloadRng;
+use crate::workload::random::Streams;
 
 /// Errors that sysbench ignores by default: deadlock, lock-wait time-out, record changed. The
 /// transaction starts again inside the same latency.
@@ -176,7 +176,7 @@ pub struct Worker<'a> {
     /// Its transactions.
     pub workload: OltpReadWrite,
     /// Its random numbers.
-    pub rng: WorkloadRng,
+    pub streams: Streams,
     /// What it shares.
     pub course: &'a Course,
     /// What it leaves.
@@ -204,7 +204,7 @@ impl Worker<'_> {
             errors.clear();
             let mut counts = StatementCounts::default();
             loop {
-                self.workload.next_transaction(&mut self.rng, &mut statements);
+                self.workload.next_transaction(&mut self.streams, &mut statements);
                 match self.connection.transaction(&statements, &mut counts) {
                     Ok(()) => break,
                     Err(failed) => errors.push(self.restart_after(failed)?),

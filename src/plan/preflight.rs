@@ -11,6 +11,8 @@ use crate::spec::ByteSize;
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// Filesystems on another machine.
 const NETWORK: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "fuse.sshfs", "9p", "fuse.glusterfs"];
+/// Smallest buffer pool that MariaDB accepts with pages of 16 KiB.
+const LEAST_POOL_BYTES: u64 = 6 << 20;
 /// A plan that predicts fewer misses than this measures memory.
 const LEAST_MISSES: f64 = 1.0;
 
@@ -157,14 +159,8 @@ fn check_filesystem(path: &str, mount: &MountFacts, found: &mut Preflight) {
 fn check_space(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     let target = &facts.target;
     let size = ByteSize::of_bytes;
-    // Space that a dataset in its place takes already, or that will be given back.
-    let (reused, given_back) = match &facts.dataset {
-        DatasetState::Ready(manifest) => (manifest.measured.file_bytes, 0),
-        DatasetState::HalfLoaded { bytes } => (0, *bytes),
-        _ => (0, 0),
-    };
-    let free = target.free_bytes + given_back;
-    let usable = free + reused;
+    // What is in the dataset's place will be used again, or given back when it is loaded anew.
+    let usable = target.free_bytes + facts.dataset_bytes;
     if usable < plan.hardware.required_bytes {
         found.refuse_hardware(
             "device.required_space",
@@ -177,15 +173,18 @@ fn check_space(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
             ),
         );
     }
-    let needed = plan.estimate.space_bytes.saturating_sub(reused);
-    if free < needed {
+    let needed = plan.estimate.space_bytes;
+    if usable < needed {
         found.refuse_hardware(
             PATH,
             format!(
-                "the dataset and its server need {} more on {}, which has {} free; make space or use a smaller dataset",
+                "the dataset ({}), the redo log and the server's own files need {}; {} has {} free and {} in their \
+                 place; make space, or use a smaller dataset or server.log_file_size",
+                size(plan.estimate.dataset_bytes),
                 size(needed),
                 target.path,
-                size(target.free_bytes)
+                size(target.free_bytes),
+                size(facts.dataset_bytes)
             ),
         );
     }
@@ -204,6 +203,16 @@ fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
         )
     };
     let (file, field) = pool_field(plan);
+    if pool < LEAST_POOL_BYTES {
+        let text = format!(
+            "a buffer pool of {} ({}) is smaller than InnoDB allows; make it at least {}",
+            size(pool),
+            plan.server.buffer_pool_origin,
+            size(LEAST_POOL_BYTES)
+        );
+        found.refuse(file, field, text);
+        return false;
+    }
     if pool >= facts.memory_bytes {
         found.refuse(file, field, text("host's memory", facts.memory_bytes));
         return false;
@@ -266,7 +275,7 @@ fn check_server(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
 fn check_dataset(facts: &HostFacts, found: &mut Preflight) {
     match &facts.dataset {
         DatasetState::Absent | DatasetState::Ready(_) => {}
-        DatasetState::HalfLoaded { .. } => found.warn_hardware(
+        DatasetState::HalfLoaded => found.warn_hardware(
             PATH,
             "a load that never finished is in the dataset's place; it will be removed and loaded anew"
                 .to_owned(),
@@ -342,6 +351,7 @@ mod tests {
             },
             dataset: DatasetState::Absent,
             journal_mount: None,
+            dataset_bytes: 0,
             socket_path: "/mnt/dut/drivestone/x/run/s".into(),
         }
     }
@@ -382,10 +392,12 @@ mod tests {
         show("too small", &good, &|f| f.target.free_bytes = 900 << 20);
         show("small but half-loaded", &good, &|f| {
             f.target.free_bytes = 900 << 20;
-            f.dataset = DatasetState::HalfLoaded { bytes: 2 << 30 };
+            f.dataset = DatasetState::HalfLoaded;
+            f.dataset_bytes = 2 << 30;
         });
         show("pool larger than memory", &plan("9GiB", &["allow_cached=true"]), &|_| {});
         show("pool larger than free memory", &plan("7GiB", &["allow_cached=true"]), &|_| {});
+        show("pool too small", &plan("1MiB", &[]), &|_| {});
         show(
             "pool set by the test profile",
             &plan("10%", &["buffer_pool=9GiB", "allow_cached=true"]),

@@ -31,6 +31,8 @@ pub struct HostFacts {
     pub server: ServerFacts,
     /// What stands in the place of the planned dataset.
     pub dataset: DatasetState,
+    /// Space that the dataset's folder takes now, redo log and all, bytes.
+    pub dataset_bytes: u64,
     /// The mount that the result will lie on, when it lies on this host.
     pub journal_mount: Option<MountFacts>,
     /// Where the server's Unix socket would be.
@@ -144,10 +146,7 @@ pub enum DatasetState {
     /// A finished dataset that matches the plan: it will be reused.
     Ready(DatasetManifest),
     /// A load that never finished, made by drivestone: it will be removed and loaded again.
-    HalfLoaded {
-        /// Space that its removal gives back, bytes.
-        bytes: u64,
-    },
+    HalfLoaded,
     /// Another drivestone holds it.
     InUse,
     /// Something that drivestone did not make, or cannot read: it will not be touched.

@@ -125,6 +125,8 @@ pub struct LoadJob {
     pub threads: u32,
     /// Seed of the run; each thread's stream is derived from it.
     pub seed: u64,
+    /// Runs that have changed the dataset before: a repeat touches the same rows and writes new texts.
+    pub generation: u32,
     /// Number of this instance among all, from 0: keeps seeds distinct.
     pub instance: u32,
 }

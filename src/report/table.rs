@@ -22,7 +22,8 @@ const BARE: TableStyle = TableStyle::new().content_lines(ContentLineStyle::none(
 
 /// Writes results, in the order given.
 pub(super) fn render(results: &[ResultAnalysis]) -> String {
-    let mut blocks: Vec<String> = vec![results.iter().map(title).collect(), headline(results)];
+    let mut blocks: Vec<String> =
+        vec![results.iter().map(|result| title(result, results.len())).collect(), headline(results)];
     let several = results.iter().map(|result| result.runs.len()).sum::<usize>() > 1;
     for result in results {
         for run in &result.runs {
@@ -43,10 +44,15 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
     blocks.join("\n")
 }
 
-/// Outcome first unless it is the usual one.
-fn title(result: &ResultAnalysis) -> String {
+/// Outcome first unless it is the usual one. Of several results, the folder tells which is which.
+fn title(result: &ResultAnalysis, results: usize) -> String {
     let plan = &result.plan;
-    let what = format!("{}, profile {}, started {}", plan.hardware.name, plan.profile.name, result.started);
+    let overrides =
+        plan.profile.overrides.iter().map(|o| format!(" {}={}", o.key, o.value)).collect::<String>();
+    let with = if overrides.is_empty() { "" } else { " with" };
+    let (hardware, profile) = (&plan.hardware.name, &plan.profile.name);
+    let folder = if results > 1 { format!(", in {}", result.path) } else { String::new() };
+    let what = format!("{hardware}, profile {profile}{with}{overrides}, started {}{folder}", result.started);
     let word = document::outcome_word(result.outcome);
     let text = if result.outcome == Outcome::Complete {
         format!("{what}: {word}")

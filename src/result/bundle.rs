@@ -29,12 +29,9 @@ impl Bundle {
     /// Creates the folder with the plan and an opened journal.
     ///
     /// # Errors
-    /// When the folder exists or cannot be written.
+    /// When the folder exists or cannot be written, as when the one above it is missing.
     pub fn create(folder: &Path, plan: &Plan) -> Result<Self, ResultError> {
         let failed = |source| ResultError::Write { path: folder.to_path_buf(), source };
-        if let Some(parent) = folder.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
         match fs::create_dir(folder) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(ResultError::Exists(folder.to_path_buf()));

@@ -36,6 +36,7 @@ pub struct Interval {
 pub(super) struct Live {
     interval_s: i64,
     t0_ns: i64,
+    end_ns: Option<i64>,
     seconds: Vec<LoadSecond>,
     /// Samples since the interval began, its first one included.
     samples: Vec<HostSample>,
@@ -44,7 +45,13 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn new(interval_s: u64, start: &StartJob) -> Self {
         let interval_s = i64::try_from(interval_s.max(1)).unwrap_or(i64::MAX);
-        Self { interval_s, t0_ns: start.t0_ns, seconds: Vec::new(), samples: Vec::new() }
+        Self {
+            interval_s,
+            t0_ns: start.t0_ns,
+            end_ns: start.end_ns,
+            seconds: Vec::new(),
+            samples: Vec::new(),
+        }
     }
 
     /// Takes an event; returns the interval that it completes.
@@ -54,7 +61,8 @@ impl Live {
             Event::LoadSecond(second) => {
                 self.seconds.push(second.clone());
                 let cut_short = i64::try_from(second.length_ns).ok() != Some(SECOND_NS);
-                if cut_short || (second.second + 1).rem_euclid(self.interval_s) == 0 {
+                let last = self.end_ns.is_some_and(|end_ns| self.end_of(second) >= end_ns);
+                if cut_short || last || (second.second + 1).rem_euclid(self.interval_s) == 0 {
                     return Some(self.complete(second));
                 }
             }
@@ -81,8 +89,12 @@ impl Live {
             avg_ms: latency.mean_ns().map(|ns| ns / 1e6),
             p99_ms: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e6),
             errors_per_s: rate(&|s| s.errors.values().sum()),
-            device: self.device(self.t0_ns + (last.second + 1) * SECOND_NS),
+            device: self.device(self.end_of(last)),
         }
+    }
+
+    fn end_of(&self, second: &LoadSecond) -> i64 {
+        self.t0_ns + (second.second + 1) * SECOND_NS
     }
 
     /// Rates from the interval's first sample to the one at its end, which stays for the next interval.

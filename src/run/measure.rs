@@ -23,7 +23,7 @@ impl Session<'_> {
     /// When it did not run to its planned end. What was measured is in the journal.
     pub(super) fn measure(&mut self, run: usize) -> Result<(), Halt> {
         let plan = self.plan.runs[run].clone();
-        self.connect(&plan)?;
+        self.connect(run, &plan)?;
         let start = self.start(run, &plan)?;
         let ended = self.follow(&plan, &start);
         let shortfall = match &ended {
@@ -36,12 +36,13 @@ impl Session<'_> {
         ended
     }
 
-    fn connect(&mut self, plan: &RunPlan) -> Result<(), Halt> {
+    fn connect(&mut self, run: usize, plan: &RunPlan) -> Result<(), Halt> {
         self.watcher.saw(&Progress::Connecting { threads: plan.threads });
         self.fleet.send(&Job::Load(LoadJob {
             workload: self.plan.workload.mix,
             threads: plan.threads,
             seed: plan.seed,
+            generation: self.runs_before + u32::try_from(run).unwrap_or(0),
             instance: 0,
         }));
         self.wait(|event| matches!(event, Event::LoadReady { .. }).then_some(()))

@@ -57,16 +57,30 @@ pub(super) struct Session<'a> {
     pub(super) watcher: &'a mut dyn Watcher,
     pub(super) stage: Stage,
     server_is_up: bool,
+    /// Runs that had changed the dataset before this result's.
+    pub(super) runs_before: u32,
     interrupts: u32,
     /// The first record that could not be written. The run then ends in good order.
     journal_failure: Option<String>,
+    /// End of the log of a server that failed.
+    log_tail: Option<String>,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(plan: &'a Plan, fleet: Fleet, bundle: Bundle, watcher: &'a mut dyn Watcher) -> Self {
         let stage = Stage::Preparing;
-        let (server_is_up, interrupts, journal_failure) = (false, 0, None);
-        Self { plan, fleet, bundle, watcher, stage, server_is_up, interrupts, journal_failure }
+        Self {
+            plan,
+            fleet,
+            bundle,
+            watcher,
+            stage,
+            server_is_up: false,
+            runs_before: 0,
+            interrupts: 0,
+            journal_failure: None,
+            log_tail: None,
+        }
     }
 
     /// Server, dataset, runs, server again; then the last line.
@@ -88,14 +102,13 @@ impl<'a> Session<'a> {
             (Ending::Complete, Some(failure)) => (Ending::Failed, Some(failure.to_owned())),
             told => (told.0, reason),
         };
-        let stage = self.stage;
-        let Self { fleet, bundle, .. } = self;
+        let Self { fleet, bundle, stage, log_tail, .. } = self;
         bundle.close();
         match halt {
             Some(Halt::Killed) => drop(fleet),
             _ => fleet.quit(),
         }
-        Finish { ending, reason, stage }
+        Finish { ending, reason, log_tail, stage }
     }
 
     fn steps(&mut self, facts: &HostFacts) -> Result<(), Halt> {
@@ -154,6 +167,7 @@ impl<'a> Session<'a> {
             self.fleet.send(&Job::StopLoad);
         }
         let (manifest, reused) = prepared?;
+        self.runs_before = manifest.runs_since;
         self.watcher.saw(&Progress::Prepared { manifest: &manifest, reused });
         Ok(())
     }
@@ -239,7 +253,10 @@ impl<'a> Session<'a> {
                 let written = self.bundle.write_server_log(text);
                 return self.note_failure(written);
             }
-            Event::ServerFailed { .. } => self.server_is_up = false,
+            Event::ServerFailed { log_tail, .. } => {
+                self.server_is_up = false;
+                self.log_tail = Some(log_tail.clone()).filter(|tail| !tail.is_empty());
+            }
             Event::Warning { text } => self.watcher.saw(&Progress::Warning(text)),
             _ => {}
         }
@@ -273,13 +290,10 @@ pub(super) enum Happening {
 /// The reason, when an event means that the run cannot go on.
 pub(super) fn failure(event: &Event) -> Option<String> {
     match event {
-        Event::ServerFailed { reason, log_tail } if log_tail.is_empty() => Some(reason.clone()),
-        Event::ServerFailed { reason, log_tail } => {
-            Some(format!("{reason}\nend of the server's log:\n{log_tail}"))
-        }
-        Event::PrepareFailed { reason } | Event::LoadFailed { reason } | Event::ActivityFailed { reason } => {
-            Some(reason.clone())
-        }
+        Event::ServerFailed { reason, .. }
+        | Event::PrepareFailed { reason }
+        | Event::LoadFailed { reason }
+        | Event::ActivityFailed { reason } => Some(reason.clone()),
         _ => None,
     }
 }

@@ -115,7 +115,7 @@ impl DatasetFolder {
             return DatasetState::InUse;
         }
         match self.manifest() {
-            Ok(None) => DatasetState::HalfLoaded { bytes: allocated_bytes(&self.data()) },
+            Ok(None) => DatasetState::HalfLoaded,
             Err(error) => foreign(error.to_string()),
             Ok(Some(manifest)) if manifest.dataset != *dataset => foreign(format!(
                 "{} holds another dataset than its name says; move it away",
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(folder.state(&dataset, None), DatasetState::InUse);
         assert!(folder.claim(None).unwrap_err().to_string().contains("another drivestone"));
         drop(lock);
-        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded { bytes: 0 });
+        assert_eq!(folder.state(&dataset, None), DatasetState::HalfLoaded);
 
         folder.discard_unfinished(None).unwrap();
         folder.write_manifest(&manifest(&dataset)).unwrap();

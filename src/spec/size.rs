@@ -46,6 +46,9 @@ impl fmt::Display for ByteSize {
     /// The largest unit that divides the size (`24GiB`, `24GB`), otherwise two digits of the binary
     /// unit below it (`1.50GiB`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0B");
+        }
         let exact = UNITS.iter().find(|(_, unit)| self.0.is_multiple_of(*unit));
         if let Some((name, unit)) = exact
             && self.0 / unit < EXACT_BELOW

@@ -15,6 +15,7 @@ pub fn facts(
     target: TargetFacts,
     server: ServerFacts,
     dataset: DatasetState,
+    dataset_bytes: u64,
     socket_path: String,
     journal_mount: Option<MountFacts>,
 ) -> HostFacts {
@@ -39,6 +40,7 @@ pub fn facts(
         target,
         server,
         dataset,
+        dataset_bytes,
         socket_path,
         journal_mount,
     }

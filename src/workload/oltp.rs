@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::KeyDistribution;
-use super::random::WorkloadRng;
+use super::random::{Streams, WorkloadRng};
 use super::rows::{C_LEN, PAD_LEN, c_value, pad_value};
 use super::schema::table_name;
 
@@ -130,7 +130,8 @@ impl OltpReadWrite {
     ///
     /// As in sysbench the table is drawn once a statement kind, so the ten point selects share one,
     /// and the upper bound of a range may pass the end of the table.
-    pub fn next_transaction(&self, rng: &mut WorkloadRng, statements: &mut Vec<Statement>) {
+    pub fn next_transaction(&self, streams: &mut Streams, statements: &mut Vec<Statement>) {
+        let Streams { choices: rng, text } = streams;
         statements.clear();
         let table = self.table(rng);
         for _ in 0..POINT_SELECTS {
@@ -153,11 +154,11 @@ impl OltpReadWrite {
             parameters: Parameters::Id(id),
         });
         let (table, id) = (self.table(rng), self.id(rng));
-        let parameters = Parameters::Text(c_value(rng), id);
+        let parameters = Parameters::Text(c_value(text), id);
         statements.push(Statement { kind: StatementKind::NonIndexUpdate, table, parameters });
         let (table, id, k) = (self.table(rng), self.id(rng), self.id(rng));
         statements.push(Statement { kind: StatementKind::Delete, table, parameters: Parameters::Id(id) });
-        let parameters = Parameters::Row(id, k, c_value(rng), pad_value(rng));
+        let parameters = Parameters::Row(id, k, c_value(text), pad_value(text));
         statements.push(Statement { kind: StatementKind::Insert, table, parameters });
     }
 
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn counts_are_sysbenchs() {
         let mut statements = Vec::new();
-        MIX.next_transaction(&mut WorkloadRng::new(1, 1), &mut statements);
+        MIX.next_transaction(&mut Streams::new(1, 1, 0), &mut statements);
         let writes = statements.iter().filter(|s| s.kind.is_write()).count();
         assert_eq!((statements.len() - writes, writes), (14, 4));
         assert_eq!(MIX.prepared_statements(), 92);
@@ -222,11 +223,11 @@ mod tests {
 
     #[test]
     fn the_stream_of_a_seed_is_fixed() {
-        let mut rng = WorkloadRng::new(42, 1);
+        let mut streams = Streams::new(42, 1, 0);
         let mut statements = Vec::new();
         let mut text = String::new();
         for _ in 0..2 {
-            MIX.next_transaction(&mut rng, &mut statements);
+            MIX.next_transaction(&mut streams, &mut statements);
             for statement in &statements {
                 let values = match &statement.parameters {
                     Parameters::Id(id) => format!("{id}"),
@@ -244,10 +245,10 @@ mod tests {
 
     #[test]
     fn delete_and_insert_name_the_same_row() {
-        let mut rng = WorkloadRng::new(5, 5);
+        let mut streams = Streams::new(5, 5, 0);
         let mut statements = Vec::new();
         for _ in 0..100 {
-            MIX.next_transaction(&mut rng, &mut statements);
+            MIX.next_transaction(&mut streams, &mut statements);
             let [.., delete, insert] = statements.as_slice() else { panic!("too short") };
             let (Parameters::Id(deleted), Parameters::Row(inserted, ..)) =
                 (&delete.parameters, &insert.parameters)

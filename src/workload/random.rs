@@ -29,6 +29,28 @@ impl WorkloadRng {
     }
 }
 
+/// The two streams of a load thread: which rows it touches, and what it writes into them.
+///
+/// They are apart so that a repeated run touches the same rows and still changes them: a text that is
+/// there already would make an update that writes nothing.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    /// Tables, ids and values of `k`.
+    pub choices: WorkloadRng,
+    /// Contents of `c` and `pad`.
+    pub text: WorkloadRng,
+}
+
+impl Streams {
+    /// The streams of one thread. `generation` counts the runs that have changed the dataset before.
+    #[must_use]
+    pub fn new(run_seed: u64, stream: u64, generation: u32) -> Self {
+        // The highest bit keeps texts apart from the choices of every other stream.
+        let text_seed = run_seed ^ split_mix(1 << 63 | u64::from(generation));
+        Self { choices: WorkloadRng::new(run_seed, stream), text: WorkloadRng::new(text_seed, stream) }
+    }
+}
+
 /// Vigna's SplitMix64 finaliser.
 fn split_mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -47,6 +69,14 @@ mod tests {
         assert_eq!(first(7, 1), first(7, 1));
         assert_ne!(first(7, 1), first(7, 2));
         assert_ne!(first(7, 1), first(8, 1));
+    }
+
+    #[test]
+    fn a_generation_changes_texts_and_nothing_else() {
+        let [mut a, mut b] = [Streams::new(7, 1, 0), Streams::new(7, 1, 1)];
+        assert_eq!(a.choices.next_u64(), b.choices.next_u64());
+        assert_ne!(a.text.next_u64(), b.text.next_u64());
+        assert_ne!(a.choices.next_u64(), a.text.next_u64());
     }
 
     #[test]

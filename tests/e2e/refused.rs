@@ -157,9 +157,19 @@ fn settings_that_the_server_refuses() {
     ] {
         let Some(lab) = Lab::new() else { return };
         lab.edit("profile.yaml", "server:\n", &format!("server:\n  variables: {{{variables}}}\n"));
-        let pool = if variables.is_empty() { "1MiB" } else { "6MiB" };
-        let pool = format!("server.buffer_pool={pool}");
-        let output = lab.output(&["run", "hardware.yaml", "profile.yaml", "--out", "out", "--set", &pool]);
+        // What preflight accepts for the usual page is too small a pool for a large one.
+        let page = if variables.is_empty() { "page_size=64KiB" } else { "page_size=16KiB" };
+        let output = lab.output(&[
+            "run",
+            "hardware.yaml",
+            "profile.yaml",
+            "--out",
+            "out",
+            "--set",
+            "server.buffer_pool=6MiB",
+            "--set",
+            page,
+        ]);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(code(output.status), 4, "{message}");
         assert!(message.contains(told), "{told}: {message}");

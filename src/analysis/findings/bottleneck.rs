@@ -23,7 +23,8 @@ pub fn device_bound(evidence: &Evidence) -> Finding {
         return unknown(id, title, "nothing completed, or the host was not sampled over the interval");
     };
     let idle = cpu.idle + cpu.iowait;
-    let processors = format!("processors {:.0} % busy", (1.0 - idle) * 100.0);
+    let processors =
+        format!("the host's processors {:.0} % busy, whoever kept them so", (1.0 - idle) * 100.0);
     let explained = waits_ms(evidence).map(|waits| waits / latency.avg_ms);
     let waits = match explained {
         Some(share) => format!("device waits explain {:.0} % of the average latency", share * 100.0),

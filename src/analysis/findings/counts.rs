@@ -94,7 +94,7 @@ pub fn in_flight_at_end(evidence: &Evidence) -> Finding {
     };
     let raised = latency.p99_with_in_flight_ms / latency.p99_ms - 1.0;
     let text = format!(
-        "{} were in flight, the oldest for {oldest_ms:.2} ms: the true peak is at least {:.2} ms, the true 99th \
+        "in flight: {}, the oldest for {oldest_ms:.2} ms: the true peak is at least {:.2} ms, the true 99th \
          percentile at least {:.2} ms",
         ended.in_flight_ns.len(),
         latency.peak_ms.max(oldest_ms),

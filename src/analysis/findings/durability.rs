@@ -48,8 +48,12 @@ pub fn journal_off_device(evidence: &Evidence) -> Finding {
     let (id, title) = ("journal_off_device", "Journal not on the device under test");
     let facts = evidence.gathered.facts.as_ref();
     let target = facts.and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
-    let journal = facts.and_then(|facts| facts.journal_mount.as_ref()?.device.as_ref());
-    let Some((device, journal)) = target.zip(journal) else {
+    let mount = facts.and_then(|facts| facts.journal_mount.as_ref());
+    if let Some(mount) = mount.filter(|mount| target.is_some() && mount.filesystem == "tmpfs") {
+        let text = format!("the journal is on {}", mount.filesystem);
+        return Finding { id, title, holds: Some(true), text };
+    }
+    let Some((device, journal)) = target.zip(mount.and_then(|mount| mount.device.as_ref())) else {
         return unknown(id, title, "the devices of the journal and of the data directory are not both known");
     };
     if !share_a_disk(device, journal) {
@@ -64,8 +68,8 @@ pub fn journal_off_device(evidence: &Evidence) -> Finding {
     };
     let text = format!(
         "the journal is on {}, the data directory on {}; the journal wrote {:.0} kB in the interval{share}, and synced once a second",
-        journal.name,
-        device.name,
+        with_what_is_below(journal),
+        with_what_is_below(device),
         bytes / 1024.0
     );
     Finding { id, title, holds: Some(false), text }
@@ -80,4 +84,11 @@ fn share_a_disk(a: &DeviceFacts, b: &DeviceFacts) -> bool {
     };
     let others = with_below(b);
     with_below(a).iter().any(|name| others.contains(name))
+}
+
+fn with_what_is_below(device: &DeviceFacts) -> String {
+    match device.below.is_empty() {
+        true => device.name.clone(),
+        false => format!("{} (which is on {})", device.name, device.below.join(", ")),
+    }
 }

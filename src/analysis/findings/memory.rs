@@ -29,7 +29,7 @@ pub fn working_set_exceeds_pool(evidence: &Evidence) -> Finding {
         dataset / GIB,
         dataset / pool
     );
-    if let Some(free) = free_share(evidence).filter(|&free| free > FULL) {
+    if let Some(free) = unfilled_share(evidence).filter(|&free| free > FULL) {
         text += &format!(
             "; the pool was still {:.0} % empty when the interval began, so the expectation does not apply yet",
             free * 100.0
@@ -40,11 +40,13 @@ pub fn working_set_exceeds_pool(evidence: &Evidence) -> Finding {
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Free pages of the pool when the interval began, as a share.
-fn free_share(evidence: &Evidence) -> Option<f64> {
+/// Pages of the pool, as a share, that were free when the interval began beyond those that the page
+/// cleaner keeps free anyway.
+fn unfilled_share(evidence: &Evidence) -> Option<f64> {
     let ends = evidence.server?;
+    let kept = evidence.variable("innodb_lru_scan_depth")?.parse::<f64>().ok()?;
     let total = ends.at_start("Innodb_buffer_pool_pages_total").filter(|&total| total > 0.0)?;
-    Some(ends.at_start("Innodb_buffer_pool_pages_free")? / total)
+    Some((ends.at_start("Innodb_buffer_pool_pages_free")? - kept).max(0.0) / total)
 }
 
 /// What InnoDB read arrived from the device.
