@@ -26,13 +26,15 @@ pub fn server(run: &GatheredRun) -> Option<Ends<'_, ServerSample>> {
 
 fn ends<'a, T>(samples: &'a [T], at_ns: impl Fn(&T) -> i64, run: &GatheredRun) -> Option<Ends<'a, T>> {
     let length_ns = i64::try_from(run.measured_ns()).ok().filter(|&length| length > 0)?;
-    let nearest = |moment_ns: i64| {
-        samples
-            .iter()
-            .min_by_key(|sample| at_ns(sample).abs_diff(moment_ns))
-            .filter(|sample| at_ns(sample).abs_diff(moment_ns) <= NEAR_NS)
+    let distance = |sample: &T, moment_ns: i64| at_ns(sample).abs_diff(moment_ns);
+    let nearest = |samples: &'a [T], moment_ns: i64| {
+        let (place, sample) =
+            samples.iter().enumerate().min_by_key(|(_, sample)| distance(sample, moment_ns))?;
+        (distance(sample, moment_ns) <= NEAR_NS).then_some((place, sample))
     };
-    let (first, last) = (nearest(run.t0_ns)?, nearest(run.t0_ns.saturating_add(length_ns))?);
+    let (place, first) = nearest(samples, run.t0_ns)?;
+    // In a very short interval the first sample may be nearest to both ends.
+    let (_, last) = nearest(&samples[place + 1..], run.t0_ns.saturating_add(length_ns))?;
     (at_ns(first) < at_ns(last)).then_some(Ends { first, last })
 }
 

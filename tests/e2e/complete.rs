@@ -170,6 +170,8 @@ fn later_runs_reuse_the_dataset_and_repeat_a_plan() {
         let result = lab.run(out, &bounds);
         assert_eq!(result["dataset"]["reused"], true);
         assert_eq!(result["dataset"]["runs_before"], runs_before);
+        // The same seed on changed rows: every write must still change one.
+        assert_statement_counts(first_run(&result));
     }
     let mut running = lab.start_with("third", &["run", "--from", "first", "--out", "third"]);
     assert!(running.wait(PATIENCE).success(), "{}", running.told());
@@ -180,6 +182,7 @@ fn later_runs_reuse_the_dataset_and_repeat_a_plan() {
     assert_eq!(result["plan"]["runs"][0]["seed"], 77);
     assert_eq!(result["plan"]["profile"]["overrides"][2]["key"], "load.seed");
     assert_eq!(result["dataset"]["runs_before"], 3);
+    assert_statement_counts(first_run(&result));
 }
 
 /// Where nobody else reads, bytes at the device are InnoDB's.
@@ -215,6 +218,9 @@ fn events_bound_a_run_exactly() {
     assert_eq!(first_run(&result)["transactions"], 25);
     assert_eq!(result["outcome"], "complete");
     assert_statement_counts(first_run(&result));
+    // However short: samples are taken at both ends.
+    assert!(first_run(&result)["device"].is_object(), "{result}");
+    assert!(first_run(&result)["anatomy"]["misses_per_transaction"].is_number(), "{result}");
 
     let events_first = lab.run("events-first", &["warmup=0s", "duration=10min"]);
     assert_eq!(first_run(&events_first)["transactions"], 25);
