@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::plan::Plan;
 use crate::result::ResultError;
-use crate::result::bundle::read_plan;
+use crate::result::bundle::{StoredPlan, read_plan};
 pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 
@@ -50,8 +50,8 @@ pub struct ResultAnalysis {
 /// When it is not a result that this version reads. A damaged journal is no error: it is noted, and what
 /// stands before the damage counts.
 pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
-    let plan = read_plan(result)?;
-    let gathered = gather::gather(result, &plan)?;
+    let StoredPlan { plan, crc32 } = read_plan(result)?;
+    let gathered = gather::gather(result, &plan, crc32)?;
     let (outcome, reason) = outcome::of_result(&gathered);
     let runs = gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
     Ok(ResultAnalysis {

@@ -8,7 +8,9 @@ mod plan;
 mod report;
 mod request;
 mod run;
+mod screen;
 mod shell;
+mod signals;
 mod terminal;
 
 use std::io::BufReader;

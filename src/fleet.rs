@@ -80,10 +80,11 @@ pub(crate) enum Line {
 pub struct Interrupter(Sender<Line>);
 
 impl Interrupter {
-    /// Makes the coordinator's next wait return `Incoming::Interrupt`.
-    pub fn interrupt(&self) {
-        // It fails only when the fleet is gone, and then there is nothing to interrupt.
-        let _ = self.0.send(Line::Interrupt);
+    /// Makes the coordinator's next wait return `Incoming::Interrupt`. False when the fleet is gone, and
+    /// there is nothing to interrupt.
+    #[must_use]
+    pub fn interrupt(&self) -> bool {
+        self.0.send(Line::Interrupt).is_ok()
     }
 }
 
@@ -95,7 +96,8 @@ pub struct Fleet {
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     lines: Receiver<Line>,
     sender: Sender<Line>,
-    last_heard: Instant,
+    /// How long we have listened in vain. Time in which this process itself stood still does not count.
+    quiet: Duration,
     offset: Option<ClockOffset>,
     lost: bool,
 }
@@ -104,7 +106,7 @@ impl Fleet {
     pub(crate) fn new(host: String, child: Child, stdin: ChildStdin) -> Self {
         let (sender, lines) = channel();
         let stdin = Arc::new(Mutex::new(Some(stdin)));
-        Self { host, child, stdin, lines, sender, last_heard: Instant::now(), offset: None, lost: false }
+        Self { host, child, stdin, lines, sender, quiet: Duration::ZERO, offset: None, lost: false }
     }
 
     pub(crate) fn sender(&self) -> Sender<Line> {
@@ -156,6 +158,7 @@ impl Fleet {
                     }
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    self.quiet += timeout;
                     return self.notice_silence();
                 }
             }
@@ -164,7 +167,7 @@ impl Fleet {
 
     fn understand(&mut self, line: Line) -> Option<Incoming> {
         if !matches!(line, Line::Interrupt) {
-            self.last_heard = Instant::now();
+            self.quiet = Duration::ZERO;
         }
         match line {
             Line::Event(Event::Pong { sent_ns, agent_ns }) => {
@@ -186,11 +189,10 @@ impl Fleet {
     }
 
     fn notice_silence(&mut self) -> Option<Incoming> {
-        let silent = self.last_heard.elapsed();
-        if silent < SILENCE {
+        if self.quiet < SILENCE {
             return None;
         }
-        self.lose(format!("nothing heard for {:.0} s", silent.as_secs_f64()))
+        self.lose(format!("nothing heard for {:.0} s", self.quiet.as_secs_f64()))
     }
 
     /// Reports the loss once, with the process's end if it has one.

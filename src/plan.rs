@@ -5,6 +5,7 @@ pub mod granted;
 pub mod options;
 pub mod preflight;
 pub mod resolve;
+pub mod validate;
 
 use std::collections::BTreeMap;
 

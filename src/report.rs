@@ -9,6 +9,7 @@ mod run_charts;
 #[cfg(test)]
 mod sample;
 mod table;
+pub mod visible;
 
 use std::fmt;
 use std::str::FromStr;

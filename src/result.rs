@@ -79,6 +79,8 @@ pub struct Opened {
     pub format: u32,
     /// drivestone version that writes it.
     pub drivestone: String,
+    /// CRC-32 of the plan's file beside it.
+    pub plan_crc32: u32,
 }
 
 /// How an invocation ended.

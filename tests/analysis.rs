@@ -119,7 +119,7 @@ impl Story {
             say(COORDINATOR, Record::Closed { ending: *ending, reason: reason.clone() });
         }
         bundle.close();
-        assert_eq!(read_plan(&folder).unwrap(), plan());
+        assert_eq!(read_plan(&folder).unwrap().plan, plan());
         analyze(&folder).unwrap()
     }
 

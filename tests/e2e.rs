@@ -11,6 +11,7 @@ mod e2e {
     mod binary;
     mod commands;
     mod complete;
+    mod foreign;
     mod full;
     mod interrupt;
     mod kill;
@@ -22,5 +23,6 @@ mod e2e {
     mod require;
     mod running;
     mod silence;
+    mod stalled;
     mod template;
 }

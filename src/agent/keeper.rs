@@ -127,8 +127,7 @@ impl Room {
         let patience = || if leaving.load(Ordering::Acquire) { SHORT_PATIENCE } else { PATIENCE };
         if let Some(server) = self.server.take() {
             let log_path = server.log_path().to_path_buf();
-            if !server.stop(&patience) {
-                let text = format!("the server did not stop cleanly within {} s", patience().as_secs());
+            if let Some(text) = server.stop(&patience) {
                 self.outbox.send(Event::Warning { text });
             }
             self.outbox.send(Event::ServerLog { text: read_end(&log_path) });

@@ -86,7 +86,7 @@ impl GatheredRun {
 ///
 /// # Errors
 /// When it is not a journal.
-pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
+pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, ResultError> {
     let mut reader = JournalReader::open(&journal_path(result))?;
     let mut gathered = Gathered {
         started: String::new(),
@@ -103,6 +103,9 @@ pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
             gathered.started = whole_seconds(&entry.utc);
         }
         match entry.record {
+            Record::Opened(opened) if opened.plan_crc32 != plan_crc32 => gathered.notes.push(
+                "plan.json was changed since, or belongs to another result: labels may be wrong".to_owned(),
+            ),
             Record::Opened(_) | Record::Clock { .. } => {}
             Record::RunStarted { run, t0_ns, .. } => {
                 if let Some(plan) = plan.runs.get(run) {
@@ -123,6 +126,7 @@ pub fn gather(result: &Path, plan: &Plan) -> Result<Gathered, ResultError> {
             },
         }
     }
+    shorten(&mut gathered.notes);
     gathered.notes.extend(reader.damage().map(str::to_owned));
     Ok(gathered)
 }
@@ -139,6 +143,15 @@ fn oddities(ended: &LoadEnded) -> Vec<String> {
         notes.push(format!("{n} transactions took longer than an hour; percentiles count them as an hour"));
     }
     notes
+}
+
+/// A reader needs the first of many like notes, and their number.
+fn shorten(notes: &mut Vec<String>) {
+    const MOST: usize = 50;
+    if let Some(more) = notes.len().checked_sub(MOST).filter(|&more| more > 0) {
+        notes.truncate(MOST);
+        notes.push(format!("… and {more} more, in the journal"));
+    }
 }
 
 /// `2026-01-31T12:00:00Z` from a time with a fraction.

@@ -1,8 +1,15 @@
 //! The only place that writes to standard output and standard error.
 
 use std::io::{self, Write as _};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use super::exit::{self, Failure};
+use crate::report::visible::visible;
+
+/// Longest wait for standard error to take a text.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Prints to standard output. A reader that has gone (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -30,7 +37,14 @@ pub fn note(text: &str) {
     print_error(&format!("{text}\n"));
 }
 
-/// A terminal that has gone must not end a run: `eprintln!` would panic.
+/// A terminal that has gone must not end a run (`eprintln!` would panic), and one that stands still must
+/// not hold it: after a while the text is given up.
 fn print_error(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let text = visible(text);
+    let (done, written) = channel();
+    thread::spawn(move || {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+        let _ = done.send(());
+    });
+    let _ = written.recv_timeout(PATIENCE);
 }

@@ -8,6 +8,7 @@ use super::output;
 use crate::analysis::{ResultAnalysis, analyze};
 use crate::durable;
 use crate::report;
+use crate::result::bundle;
 
 /// Reports results.
 pub fn report(arguments: &Report) -> Result<(), Failure> {
@@ -24,6 +25,19 @@ pub fn report(arguments: &Report) -> Result<(), Failure> {
     }
 }
 
+/// A report must not take the place of what it is made from.
+fn refuse_result_files(path: &Path) -> Result<(), Failure> {
+    let is_of_a_result = path.file_name().is_some_and(|name| bundle::FILES.iter().any(|file| name == *file))
+        && path.with_file_name(bundle::JOURNAL).exists();
+    match is_of_a_result {
+        false => Ok(()),
+        true => Err(Failure::new(
+            exit::USAGE,
+            format!("--out {}: is part of a result; choose another name", path.display()),
+        )),
+    }
+}
+
 /// The format that a file's name asks for.
 fn named_by(out: Option<&Path>) -> Format {
     match out.and_then(Path::extension).and_then(|extension| extension.to_str()) {
@@ -36,6 +50,11 @@ fn named_by(out: Option<&Path>) -> Format {
 /// Writes one report into a file, whole or not at all.
 pub fn write(path: &Path, format: report::Format, results: &[ResultAnalysis]) -> Result<(), Failure> {
     let text = report::render(format, results)?;
-    durable::write(path, text.as_bytes())
-        .map_err(|error| Failure::new(exit::USAGE, format!("{}: {error}", path.display())))
+    refuse_result_files(path)?;
+    let written = match std::fs::metadata(path) {
+        // A device, a pipe: written to, not replaced.
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => std::fs::write(path, &text),
+        _ => durable::write(path, text.as_bytes()),
+    };
+    written.map_err(|error| Failure::new(exit::USAGE, format!("{}: {error}", path.display())))
 }

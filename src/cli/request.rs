@@ -41,7 +41,7 @@ impl Request {
     /// Starts the agent, has it look at its host (and at the result's place), and compares.
     pub fn check(&self, result: Option<&Path>) -> Result<Checked, Failure> {
         let mut fleet = local::start()?;
-        super::run::interrupt_on_signals(&fleet)?;
+        super::signals::interrupt(&fleet)?;
         let facts = probe(&self.plan, result, &mut fleet)?;
         let preflight = preflight(&self.plan, &facts);
         Ok(Checked { fleet, facts, preflight })

@@ -1,10 +1,6 @@
 //! `drivestone run`
 
 use std::path::{Path, PathBuf};
-use std::thread;
-
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::arguments::{Profiles, Run};
 use super::exit::{self, Failure};
@@ -13,8 +9,8 @@ use super::report::write;
 use super::request::Request;
 use super::terminal::Terminal;
 use crate::analysis::analyze;
-use crate::fleet::Fleet;
 use crate::plan::Plan;
+use crate::protocol::facts::HostFacts;
 use crate::report;
 use crate::result::ResultError;
 use crate::result::bundle::read_plan;
@@ -28,7 +24,7 @@ const PAGE: &str = "report.html";
 /// Carries a plan out, then reports it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let request = match (&arguments.from, &arguments.hardware, &arguments.profile) {
-        (Some(result), ..) => Request::from_plan(read_plan(result)?),
+        (Some(result), ..) => Request::from_plan(read_plan(result)?.plan),
         (None, Some(hardware), Some(profile)) => Request::from_profiles(&Profiles {
             hardware: hardware.clone(),
             profile: profile.clone(),
@@ -48,6 +44,7 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
         checked.fleet.quit();
         return Err(failure);
     }
+    refuse_inside_dataset(&folder, &checked.facts)?;
     if arguments.out.is_none() {
         std::fs::create_dir_all(RESULTS)
             .map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))?;
@@ -66,12 +63,13 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     }
 }
 
-/// Prints the table and leaves the page in the bundle.
+/// Leaves the page in the bundle and prints the table, whichever of the two may fail.
 fn show(folder: &Path) -> Result<(), Failure> {
     let results = [analyze(folder)?];
-    output::print(&report::render(report::Format::Table, &results)?)?;
     let page = folder.join(PAGE);
-    write(&page, report::Format::Html, &results)?;
+    let written = write(&page, report::Format::Html, &results);
+    output::print(&report::render(report::Format::Table, &results)?)?;
+    written?;
     output::print(&format!("\nReport: {}\n", page.display()))
 }
 
@@ -87,20 +85,24 @@ fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
     ))
 }
 
+/// drivestone may remove what is in its own folder on the device.
+fn refuse_inside_dataset(folder: &Path, facts: &HostFacts) -> Result<(), Failure> {
+    let own = Path::new(&facts.target.path).join("drivestone");
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match parent.canonicalize() {
+        Ok(parent) if parent.starts_with(&own) => Err(Failure::new(
+            exit::USAGE,
+            format!(
+                "--out {}: lies among the datasets in {}; choose another",
+                folder.display(),
+                own.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn default_folder(plan: &Plan) -> PathBuf {
     let utc = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     Path::new(RESULTS).join(format!("{utc}-{}-{}", plan.hardware.name, plan.profile.name))
-}
-
-/// Turns signals into interrupts of the coordinator: the first stops in good order, the second at once.
-pub fn interrupt_on_signals(fleet: &Fleet) -> Result<(), Failure> {
-    let interrupter = fleet.interrupter();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::new(exit::PREPARING, format!("signals: {error}")))?;
-    thread::spawn(move || {
-        for _ in signals.forever() {
-            interrupter.interrupt();
-        }
-    });
-    Ok(())
 }

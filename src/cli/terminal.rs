@@ -1,107 +1,85 @@
-//! A run as its user sees it: progress while loading, then one line an interval.
+//! A run as its user sees it, shown from a thread of its own: a terminal that stands still (Ctrl-S, a pipe
+//! that nobody reads) must not stop the run or its journal.
 
-use std::fmt::Write;
-use std::io::IsTerminal as _;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::HumanCount;
 
-use super::output;
+use super::screen::Screen;
 use crate::plan::Plan;
 use crate::protocol::event::PrepareStep;
 use crate::run::live::Interval;
 use crate::run::{Progress, Watcher};
 use crate::spec::ByteSize;
 
-/// Without a terminal, progress is a line now and then.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-const BAR: &str = "{msg:<16} {bar:40} {percent:>3} %  {human_pos}/{human_len}  {rate}  {eta} left";
+/// What waits for a terminal that stands still; what comes then is not shown. The journal has it all.
+const WAITING: usize = 256;
+/// Longest wait, at the end, for a terminal to take what waits.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Shows a run on standard error.
 pub struct Terminal {
     threads: u32,
     warmup_s: u64,
-    bar: Option<(PrepareStep, ProgressBar)>,
-    plain: Option<PlainProgress>,
+    shown: SyncSender<Shown>,
+    thread: JoinHandle<()>,
 }
 
-/// Progress as lines.
-struct PlainProgress {
-    step: PrepareStep,
-    began: Instant,
-    last: Instant,
+/// What the thread is given to show.
+enum Shown {
+    Line(String),
+    Progress(PrepareStep, u64, u64),
 }
 
 impl Terminal {
     /// A terminal for a plan.
     pub fn new(plan: &Plan) -> Self {
         let (threads, warmup_s) = plan.runs.first().map_or((0, 0), |run| (run.threads, run.warmup_s));
-        Self { threads, warmup_s, bar: None, plain: None }
+        let (shown, incoming) = sync_channel(WAITING);
+        Self { threads, warmup_s, shown, thread: thread::spawn(move || show(&incoming)) }
     }
 
-    /// Clears what is unfinished.
-    pub fn finish(&mut self) {
-        if let Some((_, bar)) = self.bar.take() {
-            bar.finish_and_clear();
+    /// Shows what waits, unless the terminal stands still.
+    pub fn finish(self) {
+        drop(self.shown);
+        let deadline = Instant::now() + PATIENCE;
+        while !self.thread.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
         }
-        self.plain = None;
     }
+}
 
-    fn preparing(&mut self, step: PrepareStep, done: u64, total: u64) {
-        if std::io::stderr().is_terminal() {
-            self.draw_bar(step, done, total);
-        } else {
-            self.plain_line(step, done, total);
+fn show(incoming: &Receiver<Shown>) {
+    let mut screen = Screen::default();
+    for shown in incoming {
+        match shown {
+            Shown::Line(text) => screen.line(&text),
+            Shown::Progress(step, done, total) => screen.progress(step, done, total),
         }
     }
-
-    fn draw_bar(&mut self, step: PrepareStep, done: u64, total: u64) {
-        if self.bar.as_ref().is_none_or(|(drawn, _)| *drawn != step) {
-            self.finish();
-            let bar = ProgressBar::new(total).with_message(title(step));
-            if let Ok(style) = ProgressStyle::with_template(BAR) {
-                let rate = |state: &ProgressState, out: &mut dyn Write| {
-                    let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
-                };
-                bar.set_style(style.with_key("rate", rate));
-            }
-            self.bar = Some((step, bar));
-        }
-        if let Some((_, bar)) = &self.bar {
-            bar.set_length(total);
-            bar.set_position(done);
-        }
-    }
-
-    fn plain_line(&mut self, step: PrepareStep, done: u64, total: u64) {
-        let now = Instant::now();
-        if self.plain.as_ref().is_none_or(|plain| plain.step != step) {
-            self.plain = Some(PlainProgress { step, began: now, last: now });
-            return;
-        }
-        let Some(plain) = &mut self.plain else { return };
-        if now - plain.last < PLAIN_INTERVAL || done == 0 {
-            return;
-        }
-        plain.last = now;
-        let seconds = (now - plain.began).as_secs_f64();
-        let rate = done as f64 / seconds;
-        let left = (total - done.min(total)) as f64 / rate;
-        output::note(&format!("{}: {done} of {total}, {rate:.0}/s, {left:.0} s left", title(step)));
-    }
+    screen.clear();
 }
 
 impl Watcher for Terminal {
     fn saw(&mut self, progress: &Progress) {
-        if let Progress::Preparing { step, done, total } = progress {
-            return self.preparing(*step, *done, *total);
-        }
-        self.finish();
+        let shown = match progress {
+            Progress::Preparing { step, done, total } => Shown::Progress(*step, *done, *total),
+            other => Shown::Line(self.line(other)),
+        };
+        // Full when the terminal stands still.
+        let _ = self.shown.try_send(shown);
+    }
+}
+
+impl Terminal {
+    fn line(&self, progress: &Progress) -> String {
         match progress {
-            Progress::ServerStarting => output::note("Starting the server …"),
+            Progress::ServerStarting => "Starting the server …".to_owned(),
             Progress::ServerReady(ready) => {
                 let what = if ready.initialized { "a new" } else { "an existing" };
-                output::note(&format!("{} serves {what} data directory, {}", ready.version, ready.data_dir));
+                format!("{} serves {what} data directory, {}", ready.version, ready.data_dir)
             }
             Progress::Prepared { manifest, reused } => {
                 let size = ByteSize::of_bytes(manifest.measured.file_bytes);
@@ -110,30 +88,20 @@ impl Watcher for Terminal {
                     false => "loaded".to_owned(),
                 };
                 let rows = HumanCount(manifest.measured.rows);
-                output::note(&format!("Dataset: {rows} rows, {size} on disk ({how})"));
+                format!("Dataset: {rows} rows, {size} on disk ({how})")
             }
-            Progress::Connecting { threads } => {
-                output::note(&format!("Connecting load threads: {threads} …"))
-            }
+            Progress::Connecting { threads } => format!("Connecting load threads: {threads} …"),
             Progress::Started => {
-                output::note(&format!("Load threads started: {}; warm-up: {} s", self.threads, self.warmup_s))
+                format!("Load threads started: {}; warm-up: {} s", self.threads, self.warmup_s)
             }
-            Progress::Interval(interval) => output::note(&interval_line(interval)),
-            Progress::ServerStopping => output::note("Stopping the server …"),
+            Progress::Interval(interval) => interval_line(interval),
+            Progress::ServerStopping => "Stopping the server …".to_owned(),
             Progress::Interrupted => {
-                output::note("Interrupted: stopping in good order; once more ends everything at once");
+                "Interrupted: stopping in good order; once more ends everything at once".to_owned()
             }
-            Progress::Warning(text) => output::warning(text),
-            Progress::Preparing { .. } => {}
+            Progress::Warning(text) => format!("warning: {text}"),
+            Progress::Preparing { .. } => String::new(),
         }
-    }
-}
-
-fn title(step: PrepareStep) -> &'static str {
-    match step {
-        PrepareStep::Rows => "Loading rows",
-        PrepareStep::Index => "Building indexes",
-        PrepareStep::Flush => "Flushing pages",
     }
 }
 

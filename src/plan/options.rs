@@ -69,13 +69,14 @@ const SPARE_CONNECTIONS: u32 = 16;
 const MOST_PREPARED_STATEMENTS: u64 = 4_294_967_295;
 
 /// Options that drivestone fills in itself, and where to say what is wanted.
-const OWN: [(&str, &str); 19] = [
+const OWN: [(&str, &str); 20] = [
     ("datadir", "its place follows device.path"),
     ("tmpdir", "its place follows device.path"),
     ("innodb_data_home_dir", "its place follows device.path"),
     ("innodb_log_group_home_dir", "its place follows device.path"),
     ("innodb_undo_directory", "its place follows device.path"),
     ("innodb_data_file_path", "its place follows device.path"),
+    ("innodb_temp_data_file_path", "its place follows device.path"),
     ("aria_log_dir_path", "its place follows device.path"),
     ("socket", "its place follows device.path"),
     ("port", "choose server.transport"),
@@ -92,10 +93,25 @@ const OWN: [(&str, &str); 19] = [
 ];
 
 /// Why a variable may not be set in a profile, if it may not.
+///
+/// The server takes any unambiguous beginning of an option's name, and several prefixes before it; so
+/// does this.
 #[must_use]
-pub fn set_by_drivestone(name: &str) -> Option<&'static str> {
-    let name = name.strip_prefix("loose_").unwrap_or(name);
-    OWN.iter().find(|(own, _)| *own == name).map(|(_, instead)| *instead)
+pub fn set_by_drivestone(name: &str, value: &str) -> Option<&'static str> {
+    let bare = without_prefixes(name);
+    if bare == "log_bin" && value.contains('/') {
+        return Some("name the binary log without a path: it stays with the data");
+    }
+    OWN.iter().find(|(own, _)| without_prefixes(own).starts_with(bare)).map(|(_, instead)| *instead)
+}
+
+fn without_prefixes(name: &str) -> &str {
+    const PREFIXES: [&str; 5] = ["loose_", "skip_", "enable_", "disable_", "maximum_"];
+    let mut bare = name;
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| bare.strip_prefix(prefix)) {
+        bare = rest;
+    }
+    bare
 }
 
 /// Pages that the page cleaner keeps free. The server's default of 1,536 would be most of a small pool.
@@ -166,6 +182,35 @@ mod tests {
         assert_eq!(options["innodb_change_buffering"], "all");
         assert!(!options.contains_key("loose_innodb_change_buffering"));
         assert!(!options.contains_key("skip_log_bin"));
+    }
+
+    #[test]
+    fn no_spelling_gets_past_the_guard() {
+        for name in [
+            "datadir",
+            "datadi",
+            "loose_datadir",
+            "loose_loose_datadir",
+            "bind_addr",
+            "skip_grant",
+            "enable_skip_grant_tables",
+            "disable_skip_networking",
+            "innodb_log_group_home",
+            "innodb_data_home",
+        ] {
+            assert!(set_by_drivestone(name, "x").is_some(), "{name}");
+        }
+        assert!(set_by_drivestone("log_bin", "/elsewhere/binlog").is_some());
+        for (name, value) in [
+            ("log_bin", "binlog"),
+            ("innodb_io_capacity", "1"),
+            ("skip_log_bin", ""),
+            ("innodb_page_cleaners", "2"),
+            ("port_open_timeout", "1"),
+            ("userstat", "1"),
+        ] {
+            assert_eq!(set_by_drivestone(name, value), None, "{name}");
+        }
     }
 
     #[test]

@@ -78,6 +78,16 @@ const PATH: &str = "device.path";
 fn check_target(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     let target = &facts.target;
     let path = &target.path;
+    if let Some(wrong) = path.chars().find(|&c| c.is_whitespace() || c.is_control() || "#\\:".contains(c)) {
+        found.refuse_hardware(
+            PATH,
+            format!(
+                "`{}` holds {wrong:?}, which the server's option files and scripts cannot take; \
+                 use a path without spaces, `#`, `:` and `\\`",
+                path.escape_debug()
+            ),
+        );
+    }
     match target.state {
         TargetState::Writable => {}
         TargetState::Missing if plan.hardware.create_target => match target.nearest {
@@ -384,6 +394,7 @@ mod tests {
         show("read-only", &good, &|f| f.target.state = TargetState::ReadOnly);
         show("not permitted", &good, &|f| f.target.state = TargetState::NotPermitted);
         show("a file", &good, &|f| f.target.state = TargetState::NotADirectory);
+        show("a space", &good, &|f| f.target.path = "/mnt/My Disk".into());
         show("blocked", &good, &|f| f.target.blocked_at = Some("/mnt".into()));
         show("tmpfs", &good, &|f| mount(f).filesystem = "tmpfs".into());
         show("nfs", &good, &|f| mount(f).filesystem = "nfs4".into());

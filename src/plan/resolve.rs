@@ -1,6 +1,6 @@
 //! From what people wrote to the plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::estimate::{dataset_bytes, estimate};
 use super::options::{self, ServerFigures};
@@ -31,6 +31,7 @@ pub fn resolve(
 ) -> Result<Plan, SpecError> {
     let spec = &profile.spec;
     refuse_own_variables(profile)?;
+    refuse_missing_rows(profile)?;
     let contents = Dataset {
         tables: spec.dataset.tables.get(),
         rows: spec.dataset.rows.get(),
@@ -66,7 +67,7 @@ pub fn resolve(
         dataset: DatasetPlan { contents, load_threads },
         workload: WorkloadPlan { kind: spec.workload.kind, mix },
         server: ServerPlan {
-            program: hardware.spec.server.program.clone(),
+            program: hardware.spec.server.program.as_ref().map(|program| absolute(working_dir, program)),
             account: hardware.spec.server.account.clone(),
             transport: match spec.server.transport {
                 TransportSpec::Socket => Transport::Socket,
@@ -92,11 +93,10 @@ pub fn resolve(
 
 fn hardware_plan(hardware: &Document<HardwareSpec>, working_dir: &Path) -> HardwarePlan {
     let HardwareSpec { name, device, platform, .. } = &hardware.spec;
-    let target: std::path::PathBuf = working_dir.join(&device.path).components().collect();
     HardwarePlan {
         name: name.clone(),
         file: hardware.source.file().to_owned(),
-        target: target.display().to_string(),
+        target: absolute(working_dir, &device.path),
         create_target: device.create,
         required_bytes: device.required_space.map_or(0, |space| space.bytes()),
         device: device.facts.clone(),
@@ -114,6 +114,12 @@ fn profile_plan(profile: &Document<ProfileSpec>) -> ProfilePlan {
             .map(|(key, value)| Override { key: key.clone(), value: value.clone() })
             .collect(),
     }
+}
+
+/// A path as seen from the working directory, without `.` in it.
+fn absolute(working_dir: &Path, path: &str) -> String {
+    let path: PathBuf = working_dir.join(path).components().collect();
+    path.display().to_string()
 }
 
 /// Size of the buffer pool and where it comes from. A profile's own size comes before the hardware's.
@@ -142,8 +148,8 @@ fn character_set(spec: &ProfileSpec) -> String {
 }
 
 fn refuse_own_variables(profile: &Document<ProfileSpec>) -> Result<(), SpecError> {
-    for name in profile.spec.server.variables.keys() {
-        if let Some(instead) = options::set_by_drivestone(name) {
+    for (name, value) in &profile.spec.server.variables {
+        if let Some(instead) = options::set_by_drivestone(name, value) {
             let field = format!("server.variables.{name}");
             return Err(SpecError::Refused {
                 place: Box::new(profile.source.place(&field)),
@@ -152,6 +158,21 @@ fn refuse_own_variables(profile: &Document<ProfileSpec>) -> Result<(), SpecError
         }
     }
     Ok(())
+}
+
+/// Inserts at ids beyond the rows loaded would add rows: the dataset would no longer be what its name says.
+fn refuse_missing_rows(profile: &Document<ProfileSpec>) -> Result<(), SpecError> {
+    let (rows, size) = (profile.spec.dataset.rows.get(), profile.spec.workload.table_size);
+    match size.map(|size| size.get()).filter(|&size| size > rows) {
+        None => Ok(()),
+        Some(size) => Err(SpecError::Refused {
+            place: Box::new(profile.source.place("workload.table_size")),
+            message: format!(
+                "`{size}` is more than the {rows} rows of a table (dataset.rows): inserts would make the dataset \
+                 grow; address at most the rows that are loaded"
+            ),
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +213,13 @@ mod tests {
         let (hardware, profile) = documents("datadir: /tmp", &[]);
         let error = resolve(&hardware, &profile, Path::new("/"), 1).unwrap_err();
         assert!(error.to_string().contains("`datadir` is set by drivestone"), "{error}");
+    }
+
+    #[test]
+    fn no_more_ids_than_rows() {
+        let (hardware, profile) = documents("", &["table_size=100001"]);
+        let error = resolve(&hardware, &profile, Path::new("/"), 1).unwrap_err();
+        assert!(error.to_string().contains("more than the 100000 rows"), "{error}");
     }
 
     #[test]

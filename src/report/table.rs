@@ -7,6 +7,7 @@ use comfy_table::{
 
 use super::document::{self, HeadlineRow};
 use super::number::{self, or_missing};
+use super::visible::visible;
 use crate::analysis::{IoAnatomy, Outcome, ResultAnalysis, RunAnalysis};
 use crate::stats::device::DeviceRates;
 
@@ -41,7 +42,7 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
             ));
         }
     }
-    blocks.join("\n")
+    visible(&blocks.join("\n"))
 }
 
 /// Outcome first unless it is the usual one. Of several results, the folder tells which is which.

@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::journal::Journal;
 use super::{JOURNAL_FORMAT, Opened, Record, ResultError};
 use crate::durable;
 use crate::plan::Plan;
+use crate::plan::validate::validate;
 
 /// Name of the journal in a bundle.
 pub const JOURNAL: &str = "journal.jsonl";
@@ -18,6 +18,9 @@ const PLAN: &str = "plan.json";
 const ENVIRONMENT: &str = "environment.json";
 const SERVER_CONFIGURATION: &str = "server.cnf";
 const SERVER_LOG: &str = "server.log";
+
+/// Every file of a bundle that reports are made from.
+pub const FILES: [&str; 5] = [JOURNAL, PLAN, ENVIRONMENT, SERVER_CONFIGURATION, SERVER_LOG];
 
 /// A bundle being written.
 pub struct Bundle {
@@ -38,9 +41,15 @@ impl Bundle {
             }
             other => other.map_err(failed)?,
         }
-        write_json(&folder.join(PLAN), plan)?;
+        // A folder without a journal would be in the way of another try.
+        Self::fill(folder, plan).inspect_err(|_| drop(fs::remove_dir_all(folder)))
+    }
+
+    fn fill(folder: &Path, plan: &Plan) -> Result<Self, ResultError> {
+        let plan_crc32 = write_json(&folder.join(PLAN), plan)?;
         let mut journal = Journal::create(&folder.join(JOURNAL))?;
-        let opened = Opened { format: JOURNAL_FORMAT, drivestone: env!("CARGO_PKG_VERSION").to_owned() };
+        let drivestone = env!("CARGO_PKG_VERSION").to_owned();
+        let opened = Opened { format: JOURNAL_FORMAT, drivestone, plan_crc32 };
         journal.append(super::COORDINATOR, Record::Opened(opened))?;
         Ok(Self { folder: folder.to_path_buf(), journal })
     }
@@ -58,7 +67,7 @@ impl Bundle {
     /// # Errors
     /// When it cannot be written.
     pub fn write_environment(&self, environment: &impl Serialize) -> Result<(), ResultError> {
-        write_json(&self.folder.join(ENVIRONMENT), environment)
+        write_json(&self.folder.join(ENVIRONMENT), environment).map(drop)
     }
 
     /// Stores the server's configuration file.
@@ -83,43 +92,43 @@ impl Bundle {
     }
 }
 
+/// A plan as a bundle keeps it.
+pub struct StoredPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// CRC-32 of its file, which the journal names.
+    pub crc32: u32,
+}
+
 /// The plan of a result given as its folder or its journal.
 ///
 /// # Errors
-/// When there is none, or it is not a plan that this version reads.
-pub fn read_plan(result: &Path) -> Result<Plan, ResultError> {
+/// When there is none, or it is not a plan that this version could have made.
+pub fn read_plan(result: &Path) -> Result<StoredPlan, ResultError> {
     let read = |source| ResultError::Read { path: result.to_path_buf(), source };
     let is_folder = fs::metadata(result).map_err(read)?.is_dir();
     let folder = if is_folder { result } else { result.parent().unwrap_or(Path::new("")) };
-    let plan = folder.join(PLAN);
-    if !plan.exists() {
-        let place = if is_folder { "in it" } else { "beside it" };
-        return Err(ResultError::Foreign {
-            path: result.to_path_buf(),
-            reason: format!("there is no {PLAN} {place}; name a folder that `drivestone run` left"),
-        });
-    }
-    read_json(&plan)
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
-    let folder = path.parent().unwrap_or(path);
-    let text = fs::read_to_string(path).map_err(|source| match source.kind() {
-        ErrorKind::NotFound if folder.exists() => {
-            let reason = format!("it has no {PLAN}");
-            ResultError::Foreign { path: folder.to_path_buf(), reason }
+    let path = folder.join(PLAN);
+    let bytes = fs::read(&path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => {
+            let place = if is_folder { "in it" } else { "beside it" };
+            let reason = format!("there is no {PLAN} {place}; name a folder that `drivestone run` left");
+            ResultError::Foreign { path: result.to_path_buf(), reason }
         }
-        ErrorKind::NotFound => ResultError::Read { path: folder.to_path_buf(), source },
-        _ => ResultError::Read { path: path.to_path_buf(), source },
+        _ => ResultError::Read { path: path.clone(), source },
     })?;
-    serde_json::from_str(&text)
-        .map_err(|error| ResultError::Foreign { path: path.to_path_buf(), reason: error.to_string() })
+    let foreign = |reason: String| ResultError::Foreign { path: path.clone(), reason };
+    let plan: Plan = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
+    validate(&plan).map_err(foreign)?;
+    Ok(StoredPlan { plan, crc32: crc32fast::hash(&bytes) })
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
+/// Writes a value as JSON; returns the CRC-32 of the file.
+fn write_json(path: &Path, value: &impl Serialize) -> Result<u32, ResultError> {
     let failed = |source| ResultError::Write { path: path.to_path_buf(), source };
     let text = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
-    write(path, &text)
+    write(path, &text)?;
+    Ok(crc32fast::hash(&text))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {

@@ -28,6 +28,10 @@ impl JournalReader {
     pub fn open(path: &Path) -> Result<Self, ResultError> {
         let read = |source| ResultError::Read { path: path.to_path_buf(), source };
         let foreign = |reason: String| ResultError::Foreign { path: path.to_path_buf(), reason };
+        // Opening a pipe would wait for a writer.
+        if !std::fs::metadata(path).map_err(read)?.is_file() {
+            return Err(foreign("it is not a file".to_owned()));
+        }
         let mut input = BufReader::with_capacity(1 << 18, File::open(path).map_err(read)?);
         let bytes = next_line(&mut input).map_err(read)?.ok_or_else(|| foreign("it is empty".to_owned()))?;
         let entry = line::decode(bytes.strip_suffix(b"\n").unwrap_or(&bytes))
@@ -129,7 +133,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let mut journal = Journal::create(&path).unwrap();
-        let opened = Opened { format: JOURNAL_FORMAT, drivestone: "0".into() };
+        let opened = Opened { format: JOURNAL_FORMAT, drivestone: "0".into(), plan_crc32: 0 };
         journal.append("coordinator", Record::Opened(opened)).unwrap();
         for n in 0..records {
             journal.append("local", Record::Event(Event::Warning { text: format!("№ {n}\n") })).unwrap();
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn formats_of_the_future_are_refused_by_name() {
-        let opened = Opened { format: 99, drivestone: "9.9".into() };
+        let opened = Opened { format: 99, drivestone: "9.9".into(), plan_crc32: 0 };
         let entry =
             Entry { seq: 0, utc: String::new(), from: "coordinator".into(), record: Record::Opened(opened) };
         let error = read(&line::encode(&entry).unwrap()).unwrap_err().to_string();

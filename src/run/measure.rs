@@ -81,6 +81,7 @@ impl Session<'_> {
     fn follow(&mut self, plan: &RunPlan, start: &StartJob) -> Result<(), Halt> {
         let mut live = Live::new(plan.report_interval_s, start);
         let mut ending = Ending { halt: None, deadline: planned_end(start) };
+        let mut measured = 0;
         loop {
             if Instant::now() > ending.deadline {
                 return Err(ending
@@ -103,6 +104,9 @@ impl Session<'_> {
                 }
                 Some(Happening::Event(event)) => event,
             };
+            if let Event::LoadSecond(second) = &event {
+                measured += if second.second >= 0 { second.latency.count } else { 0 };
+            }
             if let Some(interval) = live.saw(&event) {
                 self.watcher.saw(&Progress::Interval(&interval));
             }
@@ -119,6 +123,9 @@ impl Session<'_> {
                 Event::LoadFailed { .. } => true,
                 _ => false,
             };
+            if over && measured == 0 {
+                ending.begin(Halt::Failed("no transaction completed in the measured interval".to_owned()));
+            }
             if over {
                 return ending.halt.map_or(Ok(()), Err);
             }

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -18,6 +18,7 @@ use crate::protocol::job::Dataset;
 
 const MARKER: &str = "drivestone.json";
 const MARKER_TEXT: &str = "{\"made_by\":\"drivestone\",\"format\":1}\n";
+const NOT_OURS: &str = "holds files that drivestone did not make; move them away";
 const MANIFEST: &str = "manifest.json";
 /// Version of the manifest file.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -100,13 +101,13 @@ impl DatasetFolder {
             }
             Err(error) => return foreign(format!("{}: {error}", self.root.display())),
             Ok(mut entries) => {
-                if !self.root.join(MARKER).is_file() {
+                if let Err(error) = check_own_folder(&self.root) {
+                    return foreign(error.to_string());
+                }
+                if !self.is_marked() {
                     return match entries.next() {
                         None => DatasetState::Absent,
-                        Some(_) => foreign(format!(
-                            "{} holds files that drivestone did not make; move them away",
-                            self.root.display()
-                        )),
+                        Some(_) => foreign(format!("{}: {NOT_OURS}", self.root.display())),
                     };
                 }
             }
@@ -132,31 +133,33 @@ impl DatasetFolder {
         }
     }
 
-    /// Makes the folder, marks it and locks it.
+    /// Makes the folder, marks it and locks it. The folder stays the agent's own; inside it the server's
+    /// account gets folders for data, temporary files and socket, and can replace nothing else.
     ///
     /// # Errors
-    /// When it cannot be made, is in use, or holds what drivestone did not make.
+    /// When it cannot be made, is in use, is a link or somebody else's, or holds what drivestone did not
+    /// make.
     pub fn claim(&self, account: Option<&Account>) -> Result<DatasetLock, ServerError> {
         let parent = self.root.parent().unwrap_or(&self.root);
-        fs::create_dir_all(parent).map_err(|e| failed(parent, &e))?;
-        fs::create_dir_all(&self.root).map_err(|e| failed(&self.root, &e))?;
-        let marker = self.root.join(MARKER);
-        if !marker.is_file() {
+        make_own_folder(parent)?;
+        make_own_folder(&self.root)?;
+        if !self.is_marked() {
             let mut entries = fs::read_dir(&self.root).map_err(|e| failed(&self.root, &e))?;
             if entries.next().is_some() {
-                return Err(ServerError::Folder {
-                    path: self.root.clone(),
-                    reason: "holds files that drivestone did not make; move them away".to_owned(),
-                });
+                return Err(ServerError::Folder { path: self.root.clone(), reason: NOT_OURS.to_owned() });
             }
+            let marker = self.root.join(MARKER);
             fs::write(&marker, MARKER_TEXT).map_err(|e| failed(&marker, &e))?;
         }
         let lock = self.lock()?;
-        for folder in [self.root.clone(), self.temporary(), self.root.join("run")] {
-            fs::create_dir_all(&folder).map_err(|e| failed(&folder, &e))?;
-            hand_over(&folder, account)?;
+        for folder in [self.temporary(), self.root.join("run")] {
+            make_folder_for(&folder, account)?;
         }
         Ok(lock)
+    }
+
+    fn is_marked(&self) -> bool {
+        fs::read_to_string(self.root.join(MARKER)).is_ok_and(|text| text == MARKER_TEXT)
     }
 
     /// Removes what an unfinished load left, so that the folder can be initialised anew.
@@ -164,7 +167,7 @@ impl DatasetFolder {
     /// # Errors
     /// When there is a finished dataset, which is never removed, or the removal fails.
     pub fn discard_unfinished(&self, account: Option<&Account>) -> Result<(), ServerError> {
-        if self.root.join(MANIFEST).exists() || !self.root.join(MARKER).is_file() {
+        if self.root.join(MANIFEST).exists() || !self.is_marked() {
             return Err(ServerError::Folder {
                 path: self.root.clone(),
                 reason: "is not an unfinished dataset; it stays as it is".to_owned(),
@@ -175,8 +178,7 @@ impl DatasetFolder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&data, &error)),
             _ => {}
         }
-        fs::create_dir(&data).map_err(|e| failed(&data, &e))?;
-        hand_over(&data, account)
+        make_folder_for(&data, account)
     }
 
     /// The manifest, when the dataset is finished.
@@ -238,13 +240,55 @@ impl DatasetFolder {
     }
 }
 
-/// Gives a folder to the server's account and keeps everybody else out.
-pub fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|e| failed(path, &e))?;
-    if let Some(account) = account {
-        chown(path, Some(account.uid), Some(account.gid)).map_err(|e| failed(path, &e))?;
+/// Makes a folder of the agent's own, or finds it. Others may pass through it and see nothing.
+fn make_own_folder(path: &Path) -> Result<(), ServerError> {
+    match fs::create_dir(path) {
+        Ok(()) => {
+            let passable = fs::Permissions::from_mode(0o711);
+            fs::set_permissions(path, passable).map_err(|e| failed(path, &e))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_own_folder(path),
+        Err(error) => Err(failed(path, &error)),
+    }
+}
+
+/// A folder that is no link, and that nobody else owns: others could replace what is in it.
+fn check_own_folder(path: &Path) -> Result<(), ServerError> {
+    let metadata = fs::symlink_metadata(path).map_err(|e| failed(path, &e))?;
+    let refuse = |reason: String| Err(ServerError::Folder { path: path.to_path_buf(), reason });
+    if !metadata.is_dir() {
+        return refuse("is a link or a file; drivestone's folder belongs there, move it away".to_owned());
+    }
+    let own = nix::unistd::geteuid().as_raw();
+    if metadata.uid() != own {
+        return refuse(format!(
+            "belongs to user id {}, not to {own}; run as that user, or move it away",
+            metadata.uid()
+        ));
     }
     Ok(())
+}
+
+/// Makes a folder that only the server's account may enter, or finds it.
+fn make_folder_for(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
+    match fs::create_dir(path) {
+        Ok(()) => {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|e| failed(path, &e))?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+            if !is_folder {
+                let reason = "is a link or a file; move it away".to_owned();
+                return Err(ServerError::Folder { path: path.to_path_buf(), reason });
+            }
+        }
+        Err(error) => return Err(failed(path, &error)),
+    }
+    match account {
+        // The folder above is ours alone, so nobody can have put a link here meanwhile.
+        Some(account) => lchown(path, Some(account.uid), Some(account.gid)).map_err(|e| failed(path, &e)),
+        None => Ok(()),
+    }
 }
 
 /// Bytes that the files below a folder take on disk; 0 where they cannot be looked at.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use super::access::{Access, Address, USER};
 use super::account::Account;
 use super::find::Programs;
-use super::folder::{DatasetFolder, DatasetLock, hand_over};
+use super::folder::{DatasetFolder, DatasetLock};
 use super::{ServerError, explain, shim};
 use crate::protocol::event::ServerReady;
 use crate::protocol::job::Transport;
@@ -107,17 +107,18 @@ impl Server {
     /// Asks it to shut down and waits. After `patience`, which is asked for all the while, it is killed,
     /// and recovers at its next start.
     ///
-    /// Returns whether it stopped by itself.
-    pub fn stop(mut self, patience: &dyn Fn() -> Duration) -> bool {
+    /// Returns what was unclean about its end, if anything was.
+    pub fn stop(mut self, patience: &dyn Fn() -> Duration) -> Option<String> {
         let _ = kill(process(&self.child), Signal::SIGTERM);
         let began = Instant::now();
         while began.elapsed() < patience() {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return status.success();
+                return (!status.success())
+                    .then(|| format!("the server ended uncleanly when stopped ({status})"));
             }
             std::thread::sleep(POLL);
         }
-        false
+        Some(format!("the server did not stop within {} s and was killed", patience().as_secs()))
     }
 
     fn wait_until_it_answers(&mut self, give_up: &dyn Fn() -> bool) -> Result<Conn, ServerError> {
@@ -251,7 +252,7 @@ fn process(child: &Child) -> Pid {
 }
 
 fn init_file(folder: &DatasetFolder) -> PathBuf {
-    folder.temporary().join("init.sql")
+    folder.root().join("init.sql")
 }
 
 /// Statements the server runs before it accepts connections: our account with this start's password,
@@ -269,10 +270,14 @@ fn write_init_file(
     sql += "DELETE FROM mysql.global_priv WHERE User IN ('root', '');\nFLUSH PRIVILEGES;\n";
     let path = init_file(folder);
     let _ = fs::remove_file(&path);
-    let write =
-        || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?.write_all(sql.as_bytes());
-    write().map_err(|e| failed(&path, &e))?;
-    hand_over(&path, account)
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        if let Some(account) = account {
+            fchown(&file, Some(account.uid), Some(account.gid))?;
+        }
+        file.write_all(sql.as_bytes())
+    };
+    write().map_err(|e| failed(&path, &e))
 }
 
 fn random_password() -> Result<String, ServerError> {
@@ -296,15 +301,34 @@ fn describe(
 ) -> Result<ServerReady, ServerError> {
     let version: Option<String> = connection.query_first("SELECT VERSION()")?;
     let variables: Vec<(String, String)> = connection.query("SHOW GLOBAL VARIABLES")?;
+    let variables: BTreeMap<String, String> = variables.into_iter().collect();
+    if let Some(stray) = stray(&variables, server.access.address(), &folder.data()) {
+        return Err(server.failure(stray));
+    }
     Ok(ServerReady {
         version: version.unwrap_or_default(),
         pid: i32::try_from(server.child.id()).unwrap_or_default(),
-        variables: variables.into_iter().collect(),
+        variables,
         configuration,
         data_dir: folder.data().display().to_string(),
         address: server.access.address().to_string(),
         initialized,
     })
+}
+
+/// What is wrong with a server that works elsewhere than told, or listens to others: an option in
+/// server.variables has changed it.
+fn stray(variables: &BTreeMap<String, String>, address: &Address, data: &Path) -> Option<String> {
+    let variable = |name: &str| variables.get(name).map_or("", String::as_str);
+    let data_dir = Path::new(variable("datadir").trim_end_matches('/'));
+    if data_dir != data {
+        return Some(format!("the server works in {}, not in {}", data_dir.display(), data.display()));
+    }
+    let closed = match address {
+        Address::Socket(_) => variable("skip_networking") == "ON",
+        Address::Loopback(_) => variable("bind_address") == "127.0.0.1",
+    };
+    (!closed).then(|| format!("the server listens on `{}`", variable("bind_address")))
 }
 
 fn did_not_start(what: String, log: &Path) -> ServerError {

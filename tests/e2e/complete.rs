@@ -1,7 +1,7 @@
 //! Runs that end as planned.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use serde_json::Value;
@@ -154,10 +154,13 @@ fn a_secret_would_be_noticed() {
 }
 
 fn assert_nobody_else_reads(dataset: &Path) {
-    for folder in ["", "data", "tmp", "run"] {
-        let mode = fs::metadata(dataset.join(folder)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o7777, 0o700, "{folder:?}");
+    // The folder itself stays drivestone's own, so that the server's account can replace nothing in it.
+    for (folder, expected) in [("", 0o711), ("data", 0o700), ("tmp", 0o700), ("run", 0o700)] {
+        let metadata = fs::metadata(dataset.join(folder)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o7777, expected, "{folder:?}");
     }
+    assert_eq!(fs::metadata(dataset).unwrap().uid(), nix::unistd::geteuid().as_raw());
+    assert!(!dataset.join("init.sql").exists(), "the password of the start is still there");
     let left: Vec<_> = fs::read_dir(dataset.join("tmp")).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
 }

@@ -1,0 +1,108 @@
+//! A plan that comes from a file may have been edited: it must be one that a profile could have made.
+
+use super::{PLAN_FORMAT, Plan, RunPlan, options};
+
+/// Durations are at most a year, as in profiles.
+const LONGEST_S: u64 = 366 * 86_400;
+/// Most threads and tables, as in profiles.
+const MOST_THREADS: u32 = 4096;
+const MOST_TABLES: u32 = 10_000;
+/// Largest value of the id column.
+const MOST_ROWS: u64 = i32::MAX as u64;
+
+/// What is wrong with a plan, if anything is.
+///
+/// # Errors
+/// The first thing that no profile could have led to, with its field.
+pub fn validate(plan: &Plan) -> Result<(), String> {
+    let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(wrong.to_owned()) };
+    if plan.format != PLAN_FORMAT {
+        return Err(format!("plan format {}; this version reads format {PLAN_FORMAT}", plan.format));
+    }
+    check(is_name(&plan.hardware.name), "hardware.name is not a profile's name")?;
+    check(is_name(&plan.profile.name), "profile.name is not a profile's name")?;
+    check(plan.hardware.target.starts_with('/'), "hardware.target is not an absolute path")?;
+    let (contents, mix) = (&plan.dataset.contents, &plan.workload.mix);
+    check((1..=MOST_TABLES).contains(&contents.tables), "dataset.contents.tables is out of range")?;
+    check((1..=MOST_ROWS).contains(&contents.rows), "dataset.contents.rows is out of range")?;
+    check(contents.page_bytes.is_power_of_two(), "dataset.contents.page_bytes is no page size")?;
+    check((1..=MOST_THREADS).contains(&plan.dataset.load_threads), "dataset.load_threads is out of range")?;
+    check(mix.tables == contents.tables, "workload.mix.tables is not the dataset's")?;
+    check((1..=contents.rows).contains(&mix.table_size), "workload.mix.table_size is out of range")?;
+    check((1..=MOST_ROWS).contains(&mix.range_size), "workload.mix.range_size is out of range")?;
+    for (name, value) in &plan.server.options {
+        let is_clean = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !value.chars().any(char::is_control);
+        check(is_clean, "server.options holds what no profile can set")?;
+        let ours = ["innodb_buffer_pool_size", "innodb_page_size", "innodb_log_file_size"];
+        let is_ours = ours.contains(&name.as_str());
+        check(
+            is_ours || options::set_by_drivestone(name, value).is_none(),
+            "server.options holds what no profile can set",
+        )?;
+    }
+    check(!plan.runs.is_empty(), "runs is empty")?;
+    plan.runs.iter().try_for_each(validate_run)
+}
+
+fn validate_run(run: &RunPlan) -> Result<(), String> {
+    let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(format!("runs: {wrong}")) };
+    check((1..=MOST_THREADS).contains(&run.threads), "threads is out of range")?;
+    check(run.instances == 1, "instances is not 1")?;
+    check(run.warmup_s <= LONGEST_S, "warmup_s is out of range")?;
+    check(run.duration_s.is_none_or(|s| (1..=LONGEST_S).contains(&s)), "duration_s is out of range")?;
+    check(run.events != Some(0), "events is 0")?;
+    check(run.duration_s.is_some() || run.events.is_some(), "neither duration_s nor events is given")?;
+    check((1..=LONGEST_S).contains(&run.report_interval_s), "report_interval_s is out of range")
+}
+
+/// Lower-case letters, digits and hyphens: names become folder names.
+fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan::resolve::resolve;
+    use crate::spec::{parse_hardware, parse_profile};
+
+    fn plan() -> Plan {
+        let hardware = include_str!("../../hardware/this-machine.yaml");
+        let profile = include_str!("../../profiles/quick.yaml");
+        let hardware = parse_hardware("h.yaml", hardware).unwrap();
+        resolve(&hardware, &parse_profile("p.yaml", profile, &[]).unwrap(), Path::new("/lab"), 1).unwrap()
+    }
+
+    #[test]
+    fn what_profiles_make_is_valid() {
+        assert_eq!(validate(&plan()), Ok(()));
+    }
+
+    #[test]
+    fn what_was_edited_is_not() {
+        type Edit = fn(&mut Plan);
+        let edits: [(&str, Edit); 11] = [
+            ("plan format 99", |p| p.format = 99),
+            ("hardware.name", |p| p.hardware.name = "../../x".into()),
+            ("profile.name", |p| p.profile.name = String::new()),
+            ("tables", |p| p.dataset.contents.tables = 0),
+            ("table_size", |p| p.workload.mix.table_size = 0),
+            ("server.options", |p| drop(p.server.options.insert("a".into(), "1\n!include /x".into()))),
+            ("server.options", |p| drop(p.server.options.insert("datadir".into(), "/x".into()))),
+            ("runs is empty", |p| p.runs.clear()),
+            ("threads", |p| p.runs[0].threads = 0),
+            ("duration_s", |p| p.runs[0].duration_s = Some(u64::MAX)),
+            ("warmup_s", |p| p.runs[0].warmup_s = 1 << 63),
+        ];
+        for (told, edit) in edits {
+            let mut edited = plan();
+            edit(&mut edited);
+            let wrong = validate(&edited).unwrap_err();
+            assert!(wrong.contains(told), "{told}: {wrong}");
+        }
+    }
+}
