@@ -78,57 +78,14 @@ const PATH: &str = "device.path";
 fn check_target(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     let target = &facts.target;
     let path = &target.path;
-    if let Some(wrong) = path.chars().find(|&c| c.is_whitespace() || c.is_control() || "#\\:".contains(c)) {
-        found.refuse_hardware(
-            PATH,
-            format!(
-                "`{}` holds {wrong:?}, which the server's option files and scripts cannot take; \
-                 use a path without spaces, `#`, `:` and `\\`",
-                path.escape_debug()
-            ),
-        );
-    }
-    match target.state {
-        TargetState::Writable => {}
-        TargetState::Missing if plan.hardware.create_target => match target.nearest {
-            TargetState::ReadOnly => found.refuse_hardware(
-                PATH,
-                format!("`{path}` would be made on a filesystem mounted read-only; mount it read-write"),
-            ),
-            TargetState::NotPermitted => found.refuse_hardware(
-                PATH,
-                format!(
-                    "user id {} may not make `{path}`; make it for that user, or choose another",
-                    facts.uid
-                ),
-            ),
-            _ => {}
-        },
-        TargetState::Missing => found.refuse_hardware(
-            PATH,
-            format!(
-                "`{path}` does not exist; mount the device there, or let it be made with device.create: true"
-            ),
-        ),
-        TargetState::ReadOnly => found.refuse_hardware(
-            PATH,
-            format!("`{path}` is on a filesystem mounted read-only; mount it read-write"),
-        ),
-        TargetState::NotPermitted => found.refuse_hardware(
-            PATH,
-            format!("user id {} may not create files in `{path}`; change its mode or its owner", facts.uid),
-        ),
-        TargetState::NotADirectory => {
-            found.refuse_hardware(
-                PATH,
-                format!("`{path}` is not a directory; name the directory on the device"),
-            );
-        }
-    }
+    check_path(path, found);
+    check_state(plan, facts, found);
     if let Some(folder) = &target.blocked_at {
         found.refuse_hardware(
             PATH,
-            format!("the server's account cannot pass `{folder}`, which is above `{path}`; allow it with chmod o+x"),
+            format!(
+                "the server's account cannot pass `{folder}`, which is above `{path}`; allow it with chmod o+x"
+            ),
         );
     }
     match &target.mount {
@@ -138,6 +95,50 @@ fn check_target(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
             format!("no mount was found for `{path}`, so there will be no device statistics"),
         ),
     }
+}
+
+fn check_path(path: &str, found: &mut Preflight) {
+    let wrong = |c: &char| c.is_whitespace() || c.is_control() || "#\\:".contains(*c);
+    if let Some(wrong) = path.chars().find(wrong) {
+        found.refuse_hardware(
+            PATH,
+            format!(
+                "`{}` holds {wrong:?}, which the server's option files and scripts cannot take; \
+                 use a path without spaces, `#`, `:` and `\\`",
+                path.escape_debug()
+            ),
+        );
+    }
+}
+
+fn check_state(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
+    let (target, uid) = (&facts.target, facts.uid);
+    let path = &target.path;
+    let refusal = match (target.state, target.nearest) {
+        (TargetState::Writable, _) => return,
+        (TargetState::Missing, nearest) if plan.hardware.create_target => match nearest {
+            TargetState::ReadOnly => {
+                format!("`{path}` would be made on a filesystem mounted read-only; mount it read-write")
+            }
+            TargetState::NotPermitted => {
+                format!("user id {uid} may not make `{path}`; make it for that user, or choose another")
+            }
+            _ => return,
+        },
+        (TargetState::Missing, _) => format!(
+            "`{path}` does not exist; mount the device there, or let it be made with device.create: true"
+        ),
+        (TargetState::ReadOnly, _) => {
+            format!("`{path}` is on a filesystem mounted read-only; mount it read-write")
+        }
+        (TargetState::NotPermitted, _) => {
+            format!("user id {uid} may not create files in `{path}`; change its mode or its owner")
+        }
+        (TargetState::NotADirectory, _) => {
+            format!("`{path}` is not a directory; name the directory on the device")
+        }
+    };
+    found.refuse_hardware(PATH, refusal);
 }
 
 fn check_filesystem(path: &str, mount: &MountFacts, found: &mut Preflight) {
@@ -298,134 +299,4 @@ fn check_dataset(facts: &HostFacts, found: &mut Preflight) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::plan::resolve::resolve;
-    use crate::protocol::facts::{DeviceFacts, TargetFacts};
-    use crate::spec::{parse_hardware, parse_profile};
-
-    fn plan(pool: &str, overrides: &[&str]) -> Plan {
-        let hardware = format!(
-            "name: h\ndescription: d\ndevice:\n  path: /mnt/dut\n  required_space: 1GB\nmemory:\n  buffer_pool: {pool}\n"
-        );
-        let profile = "name: p\ndescription: d\nworkload:\n  kind: oltp_read_write\n  keys: uniform\n\
-                       dataset:\n  tables: 10\n  rows: 100000\nload:\n  threads: 32\n  warmup: 2s\n  duration: 5s\n";
-        let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
-        let hardware = parse_hardware("h.yaml", &hardware).unwrap();
-        resolve(&hardware, &parse_profile("p.yaml", profile, &overrides).unwrap(), Path::new("/"), 1).unwrap()
-    }
-
-    fn facts() -> HostFacts {
-        HostFacts {
-            hostname: "lab".into(),
-            kernel: "Linux 6.1".into(),
-            architecture: "x86_64".into(),
-            os: None,
-            cpu_model: None,
-            cpus: 2,
-            memory_bytes: 8 << 30,
-            memory_available_bytes: 6 << 30,
-            uid: 1000,
-            target: TargetFacts {
-                path: "/mnt/dut".into(),
-                state: TargetState::Writable,
-                nearest: TargetState::Writable,
-                mount: Some(MountFacts {
-                    mount_point: "/mnt/dut".into(),
-                    filesystem: "ext4".into(),
-                    source: "/dev/sdx".into(),
-                    options: "rw".into(),
-                    device: Some(DeviceFacts {
-                        name: "sdx".into(),
-                        number: "8:16".into(),
-                        size_bytes: None,
-                        model: None,
-                        firmware: None,
-                        rotational: None,
-                        scheduler: None,
-                        write_cache: None,
-                        below: vec![],
-                    }),
-                }),
-                free_bytes: 100 << 30,
-                total_bytes: 100 << 30,
-                blocked_at: None,
-            },
-            server: ServerFacts::Found {
-                program: "/usr/sbin/mariadbd".into(),
-                initializer: "/usr/bin/mariadb-install-db".into(),
-                version: "10.11.14-MariaDB".into(),
-                account: None,
-            },
-            dataset: DatasetState::Absent,
-            journal_mount: None,
-            dataset_bytes: 0,
-            socket_path: "/mnt/dut/drivestone/x/run/s".into(),
-        }
-    }
-
-    fn mount(facts: &mut HostFacts) -> &mut MountFacts {
-        facts.target.mount.as_mut().unwrap()
-    }
-
-    #[test]
-    fn a_good_plan_on_a_good_host_passes() {
-        assert_eq!(preflight(&plan("10%", &[]), &facts()), Preflight::default());
-    }
-
-    #[test]
-    fn refusals_and_warnings_read_well() {
-        let mut text = String::new();
-        let mut show = |title: &str, plan: &Plan, change: &dyn Fn(&mut HostFacts)| {
-            let mut facts = facts();
-            change(&mut facts);
-            let found = preflight(plan, &facts);
-            text += &format!("# {title}\n");
-            for (kind, problems) in [("refused", &found.refusals), ("warning", &found.warnings)] {
-                for Problem { file, field, text: problem } in problems {
-                    text += &format!("{kind}: {file:?} {field}: {problem}\n");
-                }
-            }
-        };
-        let good = plan("10%", &[]);
-        show("missing", &good, &|f| f.target.state = TargetState::Missing);
-        show("read-only", &good, &|f| f.target.state = TargetState::ReadOnly);
-        show("not permitted", &good, &|f| f.target.state = TargetState::NotPermitted);
-        show("a file", &good, &|f| f.target.state = TargetState::NotADirectory);
-        show("a space", &good, &|f| f.target.path = "/mnt/My Disk".into());
-        show("blocked", &good, &|f| f.target.blocked_at = Some("/mnt".into()));
-        show("tmpfs", &good, &|f| mount(f).filesystem = "tmpfs".into());
-        show("nfs", &good, &|f| mount(f).filesystem = "nfs4".into());
-        show("no device", &good, &|f| mount(f).device = None);
-        show("no mount", &good, &|f| f.target.mount = None);
-        show("too small", &good, &|f| f.target.free_bytes = 900 << 20);
-        show("small but half-loaded", &good, &|f| {
-            f.target.free_bytes = 900 << 20;
-            f.dataset = DatasetState::HalfLoaded;
-            f.dataset_bytes = 2 << 30;
-        });
-        show("pool larger than memory", &plan("9GiB", &["allow_cached=true"]), &|_| {});
-        show("pool larger than free memory", &plan("7GiB", &["allow_cached=true"]), &|_| {});
-        show("pool too small", &plan("1MiB", &[]), &|_| {});
-        show(
-            "pool set by the test profile",
-            &plan("10%", &["buffer_pool=9GiB", "allow_cached=true"]),
-            &|_| {},
-        );
-        show("cached", &plan("400MiB", &[]), &|_| {});
-        show("no server", &good, &|f| f.server = ServerFacts::Missing { reason: "no server found".into() });
-        show("long socket", &good, &|f| f.socket_path = "/x".repeat(60));
-        show("in use", &good, &|f| f.dataset = DatasetState::InUse);
-        show("foreign", &good, &|f| f.dataset = DatasetState::Foreign { reason: "not ours".into() });
-        insta::assert_snapshot!(text);
-    }
-
-    #[test]
-    fn a_long_socket_path_does_not_matter_over_tcp() {
-        let mut facts = facts();
-        facts.socket_path = "/x".repeat(60);
-        assert_eq!(preflight(&plan("10%", &["transport=tcp"]), &facts), Preflight::default());
-    }
-}
+mod tests;

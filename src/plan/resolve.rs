@@ -8,7 +8,7 @@ use super::{
     DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan, WorkloadPlan,
 };
 use crate::protocol::job::{Dataset, Transport};
-use crate::spec::{Document, HardwareSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec};
+use crate::spec::{Document, HardwareSpec, LoadSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec};
 use crate::workload::oltp::OltpReadWrite;
 
 /// Parallel connections of a load when the profile names none.
@@ -78,17 +78,21 @@ pub fn resolve(
             buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
             options: options::options(&figures, &spec.server.variables),
         },
-        runs: vec![RunPlan {
-            threads,
-            instances: 1,
-            warmup_s: spec.load.warmup.seconds(),
-            duration_s: spec.load.duration.map(|duration| duration.seconds()),
-            events: spec.load.events.map(|events| events.get()),
-            report_interval_s: spec.load.report_interval.seconds(),
-            seed: spec.load.seed.map_or(fresh_seed, |seed| seed.get()),
-        }],
+        runs: vec![run_plan(&spec.load, fresh_seed)],
         allow_cached: spec.allow_cached,
     })
+}
+
+fn run_plan(load: &LoadSpec, fresh_seed: u64) -> RunPlan {
+    RunPlan {
+        threads: load.threads.get(),
+        instances: 1,
+        warmup_s: load.warmup.seconds(),
+        duration_s: load.duration.map(|duration| duration.seconds()),
+        events: load.events.map(|events| events.get()),
+        report_interval_s: load.report_interval.seconds(),
+        seed: load.seed.map_or(fresh_seed, |seed| seed.get()),
+    }
 }
 
 fn hardware_plan(hardware: &Document<HardwareSpec>, working_dir: &Path) -> HardwarePlan {
