@@ -138,7 +138,7 @@ fn space(plan: &Plan, facts: &HostFacts) -> Vec<String> {
     )];
     if !matches!(facts.dataset, DatasetState::Ready(_)) {
         lines.push(format!(
-            "about {} will be written while loading: each page twice (doublewrite), each row in the redo log",
+            "up to {} will be written while loading: each page at most twice (doublewrite), each row in the redo log",
             size(e.load_write_bytes)
         ));
     }

@@ -92,6 +92,9 @@ const OWN: [(&str, &str); 20] = [
     ("skip_grant_tables", "drivestone's account needs them"),
 ];
 
+/// How variables end that name a file which the server writes.
+const FILE_ENDINGS: [&str; 5] = ["_file", "_index", "_basename", "log_bin", "relay_log"];
+
 /// Why a variable may not be set in a profile, if it may not.
 ///
 /// The server takes any unambiguous beginning of an option's name, and several prefixes before it; so
@@ -99,8 +102,9 @@ const OWN: [(&str, &str); 20] = [
 #[must_use]
 pub fn set_by_drivestone(name: &str, value: &str) -> Option<&'static str> {
     let bare = without_prefixes(name);
-    if bare == "log_bin" && value.contains('/') {
-        return Some("name the binary log without a path: it stays with the data");
+    let names_a_file = FILE_ENDINGS.iter().any(|ending| bare.ends_with(ending));
+    if names_a_file && value.contains('/') {
+        return Some("give the file's name without a path: it stays with the data");
     }
     OWN.iter().find(|(own, _)| without_prefixes(own).starts_with(bare)).map(|(_, instead)| *instead)
 }
@@ -200,7 +204,10 @@ mod tests {
         ] {
             assert!(set_by_drivestone(name, "x").is_some(), "{name}");
         }
-        assert!(set_by_drivestone("log_bin", "/elsewhere/binlog").is_some());
+        for name in ["log_bin", "general_log_file", "slow_query_log_file", "log_bin_index"] {
+            assert!(set_by_drivestone(name, "/elsewhere/file").is_some(), "{name}");
+            assert_eq!(set_by_drivestone(name, "file"), None, "{name}");
+        }
         for (name, value) in [
             ("log_bin", "binlog"),
             ("innodb_io_capacity", "1"),

@@ -25,7 +25,14 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     let (contents, mix) = (&plan.dataset.contents, &plan.workload.mix);
     check((1..=MOST_TABLES).contains(&contents.tables), "dataset.contents.tables is out of range")?;
     check((1..=MOST_ROWS).contains(&contents.rows), "dataset.contents.rows is out of range")?;
-    check(contents.page_bytes.is_power_of_two(), "dataset.contents.page_bytes is no page size")?;
+    let pages = [4, 8, 16, 32, 64].map(|kib| kib << 10);
+    check(pages.contains(&contents.page_bytes), "dataset.contents.page_bytes is no page size")?;
+    let page_size = plan.server.options.get("innodb_page_size");
+    check(
+        page_size.is_some_and(|size| *size == contents.page_bytes.to_string()),
+        "server.options.innodb_page_size is not the dataset's",
+    )?;
+    check(mix.keys == contents.keys, "workload.mix.keys is not the dataset's")?;
     check((1..=MOST_THREADS).contains(&plan.dataset.load_threads), "dataset.load_threads is out of range")?;
     check(mix.tables == contents.tables, "workload.mix.tables is not the dataset's")?;
     check((1..=contents.rows).contains(&mix.table_size), "workload.mix.table_size is out of range")?;

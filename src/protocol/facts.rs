@@ -111,7 +111,7 @@ pub struct DeviceFacts {
     pub scheduler: Option<String>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Devices directly below (partition → disk, dm and md → members), by name.
+    /// Every device below (partition → disk, dm and md → members, …) by name, level by level.
     pub below: Vec<String>,
 }
 

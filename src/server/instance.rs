@@ -72,11 +72,13 @@ impl Server {
             folder.discard_unfinished(start.account)?;
             initialize(start, &log_path, give_up)?;
         }
-        let mut server = launch(start, lock, log_path)?;
-        let answered = server.wait_until_it_answers(give_up);
+        let launched = launch(start, lock, log_path).and_then(|mut server| {
+            let connection = server.wait_until_it_answers(give_up)?;
+            Ok((server, connection))
+        });
         // It holds the password of this start.
         let _ = fs::remove_file(init_file(folder));
-        let mut connection = answered?;
+        let (server, mut connection) = launched?;
         let ready = describe(&mut connection, &server, configuration, folder, initialized)?;
         Ok((server, ready))
     }
