@@ -41,12 +41,12 @@ pub fn closed_loop(evidence: &Evidence) -> Finding {
     let in_flight_ns: f64 = ended.in_flight_ns.iter().map(|&age_ns| (age_ns as f64).min(window_ns)).sum();
     let cut = product + (in_flight_ns - ended.carried_in_ns as f64) / window_ns;
     let difference = cut / threads - 1.0;
+    // Rounded first, so that nothing reads as minus nothing.
+    let percent = (difference * 10_000.0).round() / 100.0 + 0.0;
     let text = format!(
         "{:.2} × {:.2} ms = {product:.2}; with transactions cut at the interval's ends {cut:.2} for {threads:.0} \
          threads ({:+.2} %)",
-        analysis.tps,
-        latency.avg_ms,
-        difference * 100.0
+        analysis.tps, latency.avg_ms, percent
     );
     Finding { id, title, holds: Some(difference.abs() <= LOOP_TOLERANCE), text }
 }
