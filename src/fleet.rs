@@ -69,7 +69,8 @@ pub enum Incoming {
 
 /// What a reader thread passes on.
 pub(crate) enum Line {
-    Event(Event),
+    /// An event, and when it was read.
+    Event(Event, i64),
     Unreadable(String),
     End,
     Interrupt,
@@ -170,15 +171,15 @@ impl Fleet {
             self.quiet = Duration::ZERO;
         }
         match line {
-            Line::Event(Event::Pong { sent_ns, agent_ns }) => {
-                let measured = ClockOffset::from_round_trip(sent_ns, agent_ns, monotonic_ns());
+            Line::Event(Event::Pong { sent_ns, agent_ns }, read_ns) => {
+                let measured = ClockOffset::from_round_trip(sent_ns, agent_ns, read_ns);
                 if self.offset.is_some_and(|known| known.bound_ns <= measured.bound_ns) {
                     return None;
                 }
                 self.offset = Some(measured);
                 Some(Incoming::Clock { host: self.host.clone(), offset: measured })
             }
-            Line::Event(event) => Some(Incoming::Event { host: self.host.clone(), event }),
+            Line::Event(event, _) => Some(Incoming::Event { host: self.host.clone(), event }),
             Line::Unreadable(text) => {
                 let text = format!("the agent said something unreadable: {text}");
                 Some(Incoming::Event { host: self.host.clone(), event: Event::Warning { text } })
@@ -214,10 +215,11 @@ impl Fleet {
         self.close();
         let deadline = Instant::now() + FAREWELL;
         while Instant::now() < deadline {
-            if let Ok(Some(_)) = self.child.try_wait() {
+            // An interrupt now means: at once.
+            let interrupted = matches!(self.receive(Duration::from_millis(10)), Some(Incoming::Interrupt));
+            if interrupted || matches!(self.child.try_wait(), Ok(Some(_))) {
                 return;
             }
-            thread::sleep(Duration::from_millis(10));
         }
     }
 

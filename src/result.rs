@@ -99,7 +99,7 @@ pub enum Ending {
 #[derive(Debug, thiserror::Error)]
 pub enum ResultError {
     /// The folder for a new result is there already.
-    #[error("{0} exists; name a folder that does not, or leave --out away")]
+    #[error("{0} exists; a result needs a folder of its own, name another with --out")]
     Exists(PathBuf),
     /// A file could not be written.
     #[error("{path} could not be written: {source}")]

@@ -73,6 +73,7 @@ impl Activities {
     /// Connects load threads; they wait for `start`.
     pub fn load(&mut self, job: LoadJob) {
         let Some(served) = self.running_server("load") else { return };
+        count_run(&served, &self.outbox);
         let (outbox, stop) = (self.outbox.clone(), self.begin());
         let (sender, start) = channel();
         self.load_start = Some(sender);
@@ -99,7 +100,6 @@ impl Activities {
     /// Lets load threads and samplers go.
     pub fn start(&mut self, job: StartJob) {
         let Some(served) = self.running_server("start") else { return };
-        count_run(&served, &self.outbox);
         for sample in [sampling::host, sampling::server] {
             let (served, outbox) = (served.clone(), self.outbox.clone());
             self.samplers.spawn(move |stop| sample(&served, &job, &outbox, stop));
@@ -154,6 +154,7 @@ fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool
         folder: &served.folder,
         server_series: &served.series,
         stop,
+        warn: &|text| outbox.send(Event::Warning { text }),
         progress: &|step, done, total| {
             let now = monotonic_ns().unsigned_abs();
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +171,8 @@ fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool
     });
 }
 
-/// Notes in the manifest that one more run changes the dataset.
+/// Notes in the manifest that one more run changes the dataset. Done before the load is ready: writing
+/// to the device under test takes time.
 fn count_run(served: &Served, outbox: &Outbox) {
     let counted = served.folder.manifest().and_then(|manifest| match manifest {
         Some(mut manifest) => {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mysql::{Conn, OptsBuilder};
+use mysql::Conn;
 
 use super::keeper::Served;
 use super::outbox::Outbox;
@@ -37,10 +37,7 @@ pub fn host(served: &Served, start: &StartJob, outbox: &Outbox, stop: &AtomicBoo
 
 /// Samples the server's counters likewise. A server that stops answering leaves a gap.
 pub fn server(served: &Served, start: &StartJob, outbox: &Outbox, stop: &AtomicBool) {
-    let connect = || {
-        let options = OptsBuilder::from_opts(served.access.options(8)).read_timeout(Some(ANSWER_TIMEOUT));
-        Conn::new(options).ok()
-    };
+    let connect = || Conn::new(served.access.impatient_options(ANSWER_TIMEOUT)).ok();
     let mut connection = connect();
     every_second(start, stop, || {
         let sample = connection.as_mut().and_then(|connection| innodb::read(connection).ok());

@@ -136,7 +136,9 @@ fn oddities(ended: &LoadEnded) -> Vec<String> {
     let mut notes = Vec::new();
     if ended.filed_late > 0 {
         let n = ended.filed_late;
-        notes.push(format!("{n} transactions are counted a second late: their threads were held up"));
+        notes.push(format!(
+            "{n} transactions are counted with the last second: their threads or the collector were held up"
+        ));
     }
     if ended.saturated > 0 {
         let n = ended.saturated;
@@ -219,7 +221,7 @@ impl GatheredRun {
     fn take_second(&mut self, second: LoadSecond, notes: &mut Vec<String>) {
         let mut latency = LatencyHistogram::new();
         if let Err(error) = latency.merge_record(&second.latency) {
-            notes.push(format!("second {}: {error}; percentiles do not count it", second.second));
+            notes.push(format!("second {}: {error}; its transactions are not counted", second.second));
         }
         if second.second >= 0 {
             self.latency.merge(&latency);

@@ -29,7 +29,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
     }
     let host = window::host(run);
     let server = window::server(run);
-    let disks = host.as_ref().and_then(|ends| Some((ends.first.disks.first()?, ends.last.disks.first()?)));
+    let disks = host.as_ref().and_then(|ends| ends.disk(headline(run, gathered)?));
     let device = host.as_ref().zip(disks).and_then(|(ends, (first, last))| {
         device_rates(first, last, ends.last.at_ns.saturating_sub(ends.first.at_ns))
     });
@@ -67,6 +67,13 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         server: server.as_ref(),
     });
     analysis
+}
+
+/// Number of the device mounted at the data directory; of the first one sampled, when nobody probed.
+pub fn headline<'a>(run: &'a GatheredRun, gathered: &'a Gathered) -> Option<&'a str> {
+    let probed = gathered.facts.as_ref().and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
+    let sampled = || run.host.first()?.disks.first().map(|disk| disk.number.as_str());
+    probed.map(|device| device.number.as_str()).or_else(sampled)
 }
 
 fn summarize(run: &GatheredRun) -> Option<LatencySummary> {

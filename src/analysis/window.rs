@@ -1,7 +1,7 @@
 //! The samples at the two ends of the measured interval.
 
 use super::gather::GatheredRun;
-use crate::protocol::sample::{HostSample, ServerSample};
+use crate::protocol::sample::{DiskCounters, HostSample, ServerSample};
 
 /// A sample belongs to a moment if it is no farther from it than this.
 const NEAR_NS: u64 = 750_000_000;
@@ -57,6 +57,12 @@ impl Ends<'_, ServerSample> {
 }
 
 impl Ends<'_, HostSample> {
+    /// The device with this number at both ends: an unreadable line may have put another one first.
+    pub fn disk(&self, number: &str) -> Option<(&DiskCounters, &DiskCounters)> {
+        let of = |sample: &'_ HostSample| sample.disks.iter().position(|disk| disk.number == number);
+        Some((&self.first.disks[of(self.first)?], &self.last.disks[of(self.last)?]))
+    }
+
     /// Time between the two samples, seconds.
     pub fn seconds(&self) -> f64 {
         self.last.at_ns.saturating_sub(self.first.at_ns) as f64 / 1e9

@@ -1,4 +1,4 @@
-//! The only place that writes to standard output and standard error.
+//! Printing: to standard output what was asked for, to standard error all the rest.
 
 use std::io::{self, Write as _};
 use std::sync::mpsc::channel;

@@ -8,12 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Fleet, FleetError, Incoming, Line};
+use crate::protocol::clock::monotonic_ns;
 use crate::protocol::{Event, PROTOCOL_VERSION};
 
 /// Longest wait for an agent's first line.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// Name of this machine's agent in events and journals.
-pub const HOST: &str = "local";
+const HOST: &str = "local";
 
 /// Starts an agent on this machine and shakes hands with it.
 ///
@@ -45,7 +46,7 @@ fn read_events(stdout: ChildStdout, sender: &Sender<Line>) {
     for line in BufReader::new(stdout).lines() {
         let Ok(line) = line else { break };
         let message = match serde_json::from_str(&line) {
-            Ok(event) => Line::Event(event),
+            Ok(event) => Line::Event(event, monotonic_ns()),
             Err(error) => {
                 Line::Unreadable(format!("{error}: {}", line.chars().take(200).collect::<String>()))
             }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use mysql::Conn;
 use mysql::prelude::Queryable as _;
-use mysql::{Conn, OptsBuilder};
 
 use super::LoadError;
 use super::connection::LoadConnection;
@@ -25,6 +25,8 @@ const GRACE_NS: i64 = 100_000_000;
 const DRAIN_NS: i64 = 10 * SECOND_NS;
 /// Longest wait for the server's commit counter.
 const COUNTER_TIMEOUT: Duration = Duration::from_secs(10);
+/// A start later than this is told.
+const LATE_NS: i64 = 50_000_000;
 /// How often the collector looks whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
 /// A thread needs little stack; the default of 8 MiB a thread would only cost address space.
@@ -65,7 +67,16 @@ impl Drive<'_> {
         let first_second = (start.begin_ns - start.t0_ns).div_euclid(SECOND_NS);
         let desks: Vec<Arc<Desk>> = ready.iter().map(|_| Arc::new(Desk::new(first_second))).collect();
         for (thread, (connection, desk)) in (1..).zip(ready.into_iter().zip(&desks)) {
-            self.launch(thread, connection, &course, desk)?;
+            self.launch(thread, connection, &course, desk).inspect_err(|_| {
+                course.end_at(monotonic_ns());
+                course.abandon();
+            })?;
+        }
+        // Seen from the plan's start, which may lie a little before the threads'.
+        let late_ns = monotonic_ns() - start.begin_ns;
+        if late_ns > LATE_NS {
+            let text = format!("load threads started {} ms late", late_ns / 1_000_000);
+            (self.emit)(Event::Warning { text });
         }
         let mut collector = Collector {
             course: &course,
@@ -96,7 +107,7 @@ impl Drive<'_> {
     /// A connection of its own for reading the server's commit counter. The counter lies outside the
     /// threads' transactions, so it does not count itself.
     fn connect_counter(&self) -> Result<Conn, LoadError> {
-        let options = OptsBuilder::from_opts(self.access.options(8)).read_timeout(Some(COUNTER_TIMEOUT));
+        let options = self.access.impatient_options(COUNTER_TIMEOUT);
         Conn::new(options).map_err(|source| LoadError::Connect { thread: 0, what: "connect", source })
     }
 
@@ -201,15 +212,27 @@ impl Collector<'_> {
     fn collect_last(&mut self) {
         let begin_ns = self.course.start.t0_ns + self.next * SECOND_NS;
         if let Ok(length_ns @ 1..) = u64::try_from(self.course.end_ns() - begin_ns) {
-            self.emit_second(length_ns);
+            self.collect();
+            for desk in self.desks {
+                desk.recorder.collect_late(&mut self.total);
+            }
+            self.emit(length_ns);
         }
     }
 
     fn emit_second(&mut self, length_ns: u64) {
+        self.collect();
+        self.emit(length_ns);
+    }
+
+    fn collect(&mut self) {
         self.total.reuse(self.next);
         for desk in self.desks {
             desk.recorder.collect(self.next, &mut self.total);
         }
+    }
+
+    fn emit(&mut self, length_ns: u64) {
         self.filed_late += self.total.filed_late;
         self.saturated += self.total.latency.saturated();
         let end_ns =
@@ -230,7 +253,7 @@ impl Collector<'_> {
 
     /// Waits for transactions in flight, but not for ever.
     fn drain(&self) {
-        let deadline = self.course.end_ns() + DRAIN_NS;
+        let deadline = monotonic_ns() + DRAIN_NS;
         while !self.desks.iter().all(|desk| desk.is_finished()) && monotonic_ns() < deadline {
             thread::sleep(LOOK);
         }
@@ -268,7 +291,7 @@ fn com_commit(connection: &mut Conn) -> Option<i64> {
 }
 
 /// Sleeps until the monotonic clock reads `at_ns`.
-pub fn sleep_until(at_ns: i64) {
+fn sleep_until(at_ns: i64) {
     if let Ok(left) = u64::try_from(at_ns - monotonic_ns()) {
         thread::sleep(Duration::from_nanos(left));
     }

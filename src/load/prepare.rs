@@ -25,8 +25,8 @@ const CREATION: &str = "LOAD DATA in primary-key order, secondary index built af
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(600);
 /// A pool with fewer dirty pages than this counts as clean.
 const CLEAN_PAGES: i64 = 16;
-/// The server's errors for a full device: 1114 table full, 1021 disk full, 1026 and 3 write errors.
-const FULL: [u16; 4] = [1114, 1021, 1026, 3];
+/// The server's errors for a full device: 1114 table full, 1021 disk full.
+const FULL: [u16; 2] = [1114, 1021];
 
 /// Why a dataset was not completed.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,9 @@ pub enum PrepareError {
     /// It was told to stop.
     #[error("told to stop; the half-loaded dataset will be loaded anew next time")]
     Stopped,
+    /// A loader came upon a defect of drivestone.
+    #[error("a loading thread panicked; its message is on standard error")]
+    Panicked,
     /// The device ran full.
     #[error(transparent)]
     Full(Box<FullDevice>),
@@ -92,6 +95,8 @@ pub struct Prepare<'a> {
     pub server_series: &'a str,
     /// Set when the preparation is to end now.
     pub stop: &'a AtomicBool,
+    /// Takes what a reader should know.
+    pub warn: &'a (dyn Fn(String) + Sync),
     /// Takes step, units done and units in all, now and then.
     pub progress: &'a (dyn Fn(PrepareStep, u64, u64) + Sync),
 }
@@ -224,7 +229,7 @@ impl Prepare<'_> {
         thread::scope(|scope| {
             let threads = u64::from(self.threads.max(1)).min(units);
             let handles: Vec<_> = (0..threads).map(|_| scope.spawn(one_thread)).collect();
-            let results = handles.into_iter().map(|h| h.join().unwrap_or(Err(PrepareError::Stopped)));
+            let results = handles.into_iter().map(|h| h.join().unwrap_or(Err(PrepareError::Panicked)));
             // Every thread is joined before the first error is returned.
             results.collect::<Vec<_>>().into_iter().collect()
         })
@@ -247,7 +252,12 @@ impl Prepare<'_> {
             most = most.max(dirty);
             let [done, total] = [most - dirty, most].map(|pages| u64::try_from(pages).unwrap_or(0));
             (self.progress)(PrepareStep::Flush, done, total);
-            if dirty <= CLEAN_PAGES || Instant::now() > deadline {
+            if dirty <= CLEAN_PAGES {
+                break;
+            }
+            if Instant::now() > deadline {
+                let seconds = FLUSH_TIMEOUT.as_secs();
+                (self.warn)(format!("{dirty} pages of the load were still unwritten after {seconds} s"));
                 break;
             }
             if self.stop.load(Ordering::Acquire) {
@@ -298,8 +308,8 @@ impl Prepare<'_> {
     }
 }
 
-/// Whether the server refused for lack of space. Errors such as 1005 and 1006 (cannot create) say in
-/// their text what the system or the storage engine said (errno 28 and 135).
+/// Whether the server refused for lack of space. Errors such as 1005 and 1006 (cannot create), 1026 and 3
+/// (cannot write) say in their text what the system or the storage engine said (errno 28 and 135).
 fn means_full(error: &mysql::Error) -> bool {
     const NO_SPACE: [&str; 2] = ["No space left on device", "No more room in record file"];
     let mysql::Error::MySqlError(error) = error else { return false };

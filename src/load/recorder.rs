@@ -1,7 +1,9 @@
 //! Filing transactions by the second in which they completed.
 //!
 //! Each thread has a recorder of its own with two live slots, one for even seconds and one for odd.
-//! A collector empties a slot shortly after its second is over, so a thread hardly ever waits for it.
+//! A collector empties a slot shortly after its second is over, so a thread hardly ever waits for it. What
+//! finds no slot of its second, because thread or collector was held up, is kept apart and counted with
+//! the last second.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,7 +43,7 @@ pub struct Slot {
     pub counts: StatementCounts,
     /// SQL errors that restarted a transaction, by code.
     pub errors: BTreeMap<u16, u64>,
-    /// Transactions that completed in another second, their thread having been held up.
+    /// Transactions that completed in an earlier second.
     pub filed_late: u64,
 }
 
@@ -67,8 +69,16 @@ impl Slot {
         self.filed_late = 0;
     }
 
+    fn take(&mut self, completed: &Completed) {
+        self.latency.record(completed.latency_ns);
+        self.counts += completed.counts;
+        for code in completed.errors {
+            *self.errors.entry(*code).or_default() += 1;
+        }
+    }
+
     /// Adds what another slot holds.
-    pub fn absorb(&mut self, other: &Slot) {
+    fn absorb(&mut self, other: &Slot) {
         self.latency.merge(&other.latency);
         self.counts += other.counts;
         for (code, n) in &other.errors {
@@ -95,6 +105,8 @@ pub struct Completed<'a> {
 #[derive(Debug)]
 pub struct Recorder {
     slots: [Mutex<Slot>; 2],
+    /// Measured transactions that found no slot of their second.
+    late: Mutex<Slot>,
 }
 
 impl Recorder {
@@ -103,24 +115,31 @@ impl Recorder {
     pub fn new(first_second: i64) -> Self {
         let mut seconds = [first_second, first_second + 1];
         seconds.sort_by_key(|second| second.rem_euclid(2));
-        Self { slots: seconds.map(|second| Mutex::new(Slot::new(second))) }
+        Self {
+            slots: seconds.map(|second| Mutex::new(Slot::new(second))),
+            late: Mutex::new(Slot::new(first_second)),
+        }
     }
 
-    /// Files a transaction into the second in which it completed.
-    ///
-    /// If that second has been collected already, or the collector is late, it goes into the slot that
-    /// is there, and counts as filed late.
+    /// Files a transaction into the second in which it completed, or apart if that second has been
+    /// collected already or the collector is late. A late one of the warm-up counts nowhere.
     pub fn file(&self, completed: &Completed) {
         let second = completed.at_ns.div_euclid(SECOND_NS);
         let mut slot = self.slot(second);
-        if slot.second != second {
-            slot.filed_late += 1;
+        if slot.second == second {
+            return slot.take(completed);
         }
-        slot.latency.record(completed.latency_ns);
-        slot.counts += completed.counts;
-        for code in completed.errors {
-            *slot.errors.entry(*code).or_default() += 1;
+        drop(slot);
+        if second >= 0 {
+            let mut late = lock(&self.late);
+            late.take(completed);
+            late.filed_late += 1;
         }
+    }
+
+    /// Adds what found no slot of its second to `total`.
+    pub fn collect_late(&self, total: &mut Slot) {
+        total.absorb(&lock(&self.late));
     }
 
     /// Adds the slot of `second` to `total` and frees it for the second after next.
@@ -131,9 +150,12 @@ impl Recorder {
     }
 
     fn slot(&self, second: i64) -> MutexGuard<'_, Slot> {
-        let place = usize::from(second.rem_euclid(2) == 1);
-        self.slots[place].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.slots[usize::from(second.rem_euclid(2) == 1)])
     }
+}
+
+fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -165,8 +187,20 @@ mod tests {
         let mut total = Slot::new(0);
         recorder.collect(0, &mut total);
         recorder.file(&completed(5));
-        total.reuse(2);
-        recorder.collect(2, &mut total);
+        total.reuse(1);
+        recorder.collect(1, &mut total);
+        assert_eq!((total.latency.count(), total.filed_late), (0, 0));
+        recorder.collect_late(&mut total);
         assert_eq!((total.latency.count(), total.filed_late), (1, 1));
+    }
+
+    #[test]
+    fn a_late_transaction_of_the_warm_up_is_not_measured() {
+        let recorder = Recorder::new(-1);
+        let mut total = Slot::new(-1);
+        recorder.collect(-1, &mut total);
+        recorder.file(&completed(-5));
+        recorder.collect_late(&mut total);
+        assert_eq!(total.latency.count(), 0);
     }
 }

@@ -27,6 +27,8 @@ pub struct Course {
     end_ns: AtomicI64,
     /// Measured transactions so far.
     measured: AtomicU64,
+    /// When the latest of them completed.
+    latest_ns: AtomicI64,
     /// Leave now, whatever is in flight.
     abandon: AtomicBool,
     /// The first error that does not pass.
@@ -41,6 +43,7 @@ impl Course {
             start,
             end_ns: AtomicI64::new(start.end_ns.unwrap_or(i64::MAX)),
             measured: AtomicU64::new(0),
+            latest_ns: AtomicI64::new(i64::MIN),
             abandon: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
@@ -85,16 +88,18 @@ impl Course {
         self.end_at(monotonic_ns());
     }
 
-    /// Whether a transaction that completed at `at_ns` belongs to what is filed. The last event of an
-    /// interval bounded by events ends it.
+    /// Whether a transaction that completed at `at_ns` belongs to what is filed. An interval bounded by
+    /// events ends with the latest of them, which need not be the one that is counted last.
     fn admits(&self, at_ns: i64) -> bool {
         if at_ns >= self.end_ns() {
             return false;
         }
         let Some(events) = self.start.events.filter(|_| at_ns >= self.start.t0_ns) else { return true };
+        // In this order: whoever counts the last event sees the times of all.
+        self.latest_ns.fetch_max(at_ns, Ordering::AcqRel);
         let before = self.measured.fetch_add(1, Ordering::AcqRel);
         if before + 1 == events {
-            self.end_at(at_ns + 1);
+            self.end_at(self.latest_ns.load(Ordering::Acquire) + 1);
         }
         before < events
     }
@@ -107,8 +112,8 @@ pub struct Desk {
     pub recorder: Recorder,
     /// When the transaction in flight began; 0 between transactions.
     in_flight_since_ns: AtomicI64,
-    /// Age, when the interval ended, of the transaction that was in flight then; 0 if none was.
-    censored_ns: AtomicU64,
+    /// When the transaction began that completed after the interval; 0 if none did.
+    outlasting_since_ns: AtomicI64,
     /// What the transaction in flight at T0 had taken by then; 0 if none was.
     carried_in_ns: AtomicU64,
     /// Commits from first to last.
@@ -124,7 +129,7 @@ impl Desk {
         Self {
             recorder: Recorder::new(first_second),
             in_flight_since_ns: AtomicI64::new(0),
-            censored_ns: AtomicU64::new(0),
+            outlasting_since_ns: AtomicI64::new(0),
             carried_in_ns: AtomicU64::new(0),
             commits: AtomicU64::new(0),
             finished_ns: AtomicI64::new(0),
@@ -159,11 +164,10 @@ impl Desk {
     /// Age at `end_ns` of the transaction that was in flight then.
     #[must_use]
     pub fn in_flight_at(&self, end_ns: i64) -> Option<u64> {
-        let since = self.in_flight_since_ns.load(Ordering::Acquire);
-        if since != 0 {
-            return u64::try_from(end_ns - since).ok();
-        }
-        Some(self.censored_ns.load(Ordering::Acquire)).filter(|&age| age > 0)
+        let outlasting = self.outlasting_since_ns.load(Ordering::Acquire);
+        let since =
+            if outlasting != 0 { outlasting } else { self.in_flight_since_ns.load(Ordering::Acquire) };
+        u64::try_from(end_ns - since).ok().filter(|&age| since != 0 && age > 0)
     }
 }
 
@@ -249,8 +253,9 @@ impl Worker<'_> {
                 errors,
             });
         } else {
-            let age = u64::try_from(self.course.end_ns() - began_ns).unwrap_or(0);
-            self.desk.censored_ns.store(age, Ordering::Release);
+            // The first one only: the end may not be known yet, and another may begin after it.
+            let outlasting = &self.desk.outlasting_since_ns;
+            let _ = outlasting.compare_exchange(0, began_ns, Ordering::AcqRel, Ordering::Acquire);
         }
         self.desk.in_flight_since_ns.store(0, Ordering::Release);
     }
@@ -272,6 +277,10 @@ mod tests {
         assert!(course.admits(1_500) && course.events_done());
         assert!(!course.admits(1_400), "one more than asked for, completed at the same moment");
         assert_eq!(course.end_ns(), 1_501);
+        // Counted last, completed first.
+        let course = self::course(None, Some(2));
+        assert!(course.admits(1_800) && course.admits(1_700));
+        assert_eq!(course.end_ns(), 1_801);
     }
 
     #[test]
@@ -290,5 +299,8 @@ mod tests {
         assert_eq!(desk.in_flight_at(100), None);
         desk.in_flight_since_ns.store(40, Ordering::Release);
         assert_eq!(desk.in_flight_at(100), Some(60));
+        assert_eq!(desk.in_flight_at(40), None, "it began with the end");
+        desk.outlasting_since_ns.store(30, Ordering::Release);
+        assert_eq!(desk.in_flight_at(100), Some(70));
     }
 }

@@ -23,6 +23,8 @@ const INNER_NODES: f64 = 0.01;
 const SERVER_FILES_BYTES: u64 = 160 << 20;
 /// Redo bytes for a row loaded.
 const REDO_BYTES_PER_ROW: f64 = 260.0;
+/// Bytes of an index entry in a sort file, merge copies included.
+const SORT_BYTES_PER_ENTRY: u64 = 32;
 /// Equal parts of the id range in which the key distribution counts as flat.
 const GRID: u32 = 400;
 
@@ -47,7 +49,7 @@ pub struct Estimate {
     pub hit_ratio: f64,
     /// Pages read from the device by a transaction in steady state.
     pub misses_per_transaction: f64,
-    /// Space taken at the end of the load: dataset, redo log, temporary and system tablespaces, bytes.
+    /// Most space taken while loading: dataset, redo log, sort files, temporary and system tablespaces, bytes.
     pub space_bytes: u64,
     /// Bytes written to the device while loading.
     pub load_write_bytes: u64,
@@ -61,7 +63,13 @@ pub fn dataset_bytes(dataset: &Dataset) -> u64 {
 
 /// Predicts how `mix` will do on `dataset` with a pool and redo log of these sizes.
 #[must_use]
-pub fn estimate(dataset: &Dataset, mix: &OltpReadWrite, pool_bytes: u64, log_bytes: u64) -> Estimate {
+pub fn estimate(
+    dataset: &Dataset,
+    mix: &OltpReadWrite,
+    pool_bytes: u64,
+    log_bytes: u64,
+    load_threads: u32,
+) -> Estimate {
     let pages = Pages::of(dataset);
     let rows = u64::from(dataset.tables) * dataset.rows;
     let bytes = pages.bytes(dataset);
@@ -84,9 +92,14 @@ pub fn estimate(dataset: &Dataset, mix: &OltpReadWrite, pool_bytes: u64, log_byt
         visits_per_transaction,
         hit_ratio,
         misses_per_transaction: visits_per_transaction * (1.0 - hit_ratio),
-        space_bytes: bytes + log_bytes + SERVER_FILES_BYTES,
+        space_bytes: bytes + log_bytes + SERVER_FILES_BYTES + sort_bytes(dataset, load_threads),
         load_write_bytes,
     }
+}
+
+/// Space that building indexes takes for a while: each builder sorts a table's entries in a file.
+fn sort_bytes(dataset: &Dataset, load_threads: u32) -> u64 {
+    u64::from(load_threads.min(dataset.tables)) * dataset.rows * SORT_BYTES_PER_ENTRY
 }
 
 /// Leaf pages of a dataset, all tables together.
@@ -187,7 +200,7 @@ mod tests {
     #[test]
     fn the_published_method_with_uniform_keys_hits_about_its_share_of_pages() {
         let (dataset, mix) = published(KeyDistribution::Uniform);
-        let e = estimate(&dataset, &mix, 24 * GIB, GIB);
+        let e = estimate(&dataset, &mix, 24 * GIB, GIB, 8);
         assert!((230e9..265e9).contains(&(e.dataset_bytes as f64)), "{e:?}");
         assert!((0.07..0.13).contains(&e.hit_ratio), "{e:?}");
     }
@@ -195,7 +208,7 @@ mod tests {
     #[test]
     fn special_keys_sit_in_the_pool_while_the_dataset_does_not() {
         let (dataset, mix) = published(KeyDistribution::Special);
-        let e = estimate(&dataset, &mix, 24 * GIB, GIB);
+        let e = estimate(&dataset, &mix, 24 * GIB, GIB, 8);
         assert!((0.7..0.85).contains(&e.hit_ratio), "{e:?}");
         assert!(e.misses_per_transaction > 1.0);
     }
@@ -203,7 +216,7 @@ mod tests {
     #[test]
     fn a_pool_as_large_as_the_dataset_misses_nothing() {
         let (dataset, mix) = published(KeyDistribution::Uniform);
-        let e = estimate(&dataset, &mix, 300 * GIB, GIB);
+        let e = estimate(&dataset, &mix, 300 * GIB, GIB, 8);
         assert_eq!((e.hit_ratio, e.misses_per_transaction), (1.0, 0.0));
     }
 
@@ -211,7 +224,7 @@ mod tests {
     fn addressing_a_tenth_of_the_rows_needs_a_tenth_of_the_pool() {
         let (dataset, mut mix) = published(KeyDistribution::Uniform);
         mix.table_size /= 10;
-        let e = estimate(&dataset, &mix, 60 * GIB, GIB);
+        let e = estimate(&dataset, &mix, 60 * GIB, GIB, 8);
         assert!(e.hit_ratio > 0.9, "{e:?}");
     }
 
@@ -219,7 +232,7 @@ mod tests {
     fn a_larger_pool_never_hits_less() {
         let (dataset, mix) = published(KeyDistribution::Special);
         let ratios: Vec<f64> =
-            (1..30).map(|n| estimate(&dataset, &mix, n * 8 * GIB, GIB).hit_ratio).collect();
+            (1..30).map(|n| estimate(&dataset, &mix, n * 8 * GIB, GIB, 8).hit_ratio).collect();
         assert!(ratios.windows(2).all(|w| w[0] <= w[1]), "{ratios:?}");
     }
 }

@@ -69,13 +69,14 @@ const SPARE_CONNECTIONS: u32 = 16;
 const MOST_PREPARED_STATEMENTS: u64 = 4_294_967_295;
 
 /// Options that drivestone fills in itself, and where to say what is wanted.
-const OWN: [(&str, &str); 20] = [
+const OWN: [(&str, &str); 21] = [
     ("datadir", "its place follows device.path"),
     ("tmpdir", "its place follows device.path"),
     ("innodb_data_home_dir", "its place follows device.path"),
     ("innodb_log_group_home_dir", "its place follows device.path"),
     ("innodb_undo_directory", "its place follows device.path"),
     ("innodb_data_file_path", "its place follows device.path"),
+    ("innodb_tmpdir", "its place follows device.path"),
     ("innodb_temp_data_file_path", "its place follows device.path"),
     ("aria_log_dir_path", "its place follows device.path"),
     ("socket", "its place follows device.path"),

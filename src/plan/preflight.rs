@@ -176,11 +176,13 @@ fn check_space(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
         found.refuse_hardware(
             "device.required_space",
             format!(
-                "the method demands {} of usable space; {} has {} free of {}",
+                "the method demands {} of usable space; {} has {} free of {} and {} in the dataset's place; \
+                 use a larger device, or another device.required_space",
                 size(plan.hardware.required_bytes),
                 target.path,
                 size(target.free_bytes),
-                size(target.total_bytes)
+                size(target.total_bytes),
+                size(facts.dataset_bytes)
             ),
         );
     }

@@ -61,7 +61,7 @@ pub fn resolve(
     Ok(Plan {
         format: PLAN_FORMAT,
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),
-        estimate: estimate(&contents, &mix, buffer_pool_bytes, log_bytes),
+        estimate: estimate(&contents, &mix, buffer_pool_bytes, log_bytes, load_threads),
         hardware: hardware_plan(hardware, working_dir),
         profile: profile_plan(profile),
         dataset: DatasetPlan { contents, load_threads },

@@ -45,9 +45,9 @@ pub enum Event {
     },
     /// How far loading has come.
     PrepareProgress {
-        /// What is being done: `rows` or `index`.
+        /// What is being done.
         step: PrepareStep,
-        /// Units done: rows, or tables whose index is built.
+        /// Units done: rows, tables whose index is built, or pages written.
         done: u64,
         /// Units in all.
         total: u64,
@@ -176,7 +176,7 @@ pub struct LoadEnded {
     pub commits: u64,
     /// The server's `Com_commit` before the first statement and after the last.
     pub com_commit: Option<(i64, i64)>,
-    /// Transactions filed one slot late because their thread was held up.
+    /// Transactions counted with the last second, because their thread or the collector was held up.
     pub filed_late: u64,
     /// Latencies above an hour, recorded as an hour.
     pub saturated: u64,

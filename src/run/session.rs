@@ -18,8 +18,9 @@ use crate::result::{COORDINATOR, Ending, Record, ResultError};
 /// How often silence is noticed.
 const LOOK: Duration = Duration::from_millis(200);
 /// Longest wait for a load to end once it was told to, or its server is gone. The agent waits ten
-/// seconds for transactions in flight, and as long again for the server's commit counter.
-pub(super) const END_TIMEOUT: Duration = Duration::from_secs(40);
+/// seconds for transactions in flight, and as long again for the last samples and for the server's
+/// commit counter.
+pub(super) const END_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest wait for the server to stop: the agent's own patience and a little more.
 const STOP_TIMEOUT: Duration = Duration::from_secs(930);
 
@@ -88,7 +89,10 @@ impl<'a> Session<'a> {
         let halt = self.steps(facts).err();
         let halt = match halt {
             Some(Halt::Killed) => Some(Halt::Killed),
-            halt => self.stop_server().err().or(halt),
+            halt => match self.stop_server().err() {
+                Some(Halt::Killed) => Some(Halt::Killed),
+                aftermath => halt.or(aftermath),
+            },
         };
         let (ending, reason) = match &halt {
             None => (Ending::Complete, None),

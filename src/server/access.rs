@@ -8,7 +8,8 @@ use mysql::{Opts, OptsBuilder};
 /// Account that drivestone makes for itself on its private server.
 pub const USER: &str = "drivestone";
 
-/// Where the server answers, and the password made for this start. Never stored, never printed.
+/// Where the server answers, and the password made for this start. Never printed; stored only where the
+/// server reads it when it starts.
 #[derive(Clone)]
 pub struct Access {
     address: Address,
@@ -57,6 +58,17 @@ impl Access {
             .prefer_socket(false)
             .tcp_connect_timeout(Some(Duration::from_secs(10)))
             .stmt_cache_size(statements.max(8));
+        self.at_address(builder)
+    }
+
+    /// Options of a connection that gives up when an answer takes longer than `patience`. It is then of
+    /// no use any more.
+    #[must_use]
+    pub fn impatient_options(&self, patience: Duration) -> Opts {
+        OptsBuilder::from_opts(self.options(8)).read_timeout(Some(patience)).into()
+    }
+
+    fn at_address(&self, builder: OptsBuilder) -> Opts {
         match &self.address {
             Address::Socket(path) => builder.socket(Some(path.to_string_lossy().into_owned())).into(),
             Address::Loopback(port) => builder.ip_or_hostname(Some("127.0.0.1")).tcp_port(*port).into(),

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{FcntlArg, FdFlag, Flock, FlockArg, fcntl};
 
 use super::ServerError;
 use super::account::Account;
@@ -229,8 +229,11 @@ impl DatasetFolder {
             .map_err(|e| failed(&path, &e))?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| ServerError::Folder {
             path: self.root.clone(),
-            reason: "another drivestone uses this dataset; wait for it to end".to_owned(),
+            reason: "another drivestone, or a server that it left, uses this dataset; wait for it to end"
+                .to_owned(),
         })?;
+        // Programs that work in the folder inherit the lock: it lasts as long as the last of them.
+        fcntl(&*lock, FcntlArg::F_SETFD(FdFlag::empty())).map_err(|e| failed(&path, &e.into()))?;
         Ok(DatasetLock { _lock: lock })
     }
 

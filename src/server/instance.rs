@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::os::unix::process::CommandExt as _;
@@ -27,6 +27,8 @@ use crate::protocol::job::Transport;
 const LOG_LINES: usize = 20;
 /// Longest wait for a server to answer: crash recovery of a large redo log takes minutes.
 const START_TIMEOUT: Duration = Duration::from_secs(900);
+/// Longest wait for one answer of a server that starts.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(50);
 
 /// What a start needs to know.
@@ -126,7 +128,7 @@ impl Server {
     fn wait_until_it_answers(&mut self, give_up: &dyn Fn() -> bool) -> Result<Conn, ServerError> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            let refusal = match Conn::new(self.access.options(8)) {
+            let refusal = match Conn::new(self.access.impatient_options(ANSWER_TIMEOUT)) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => error.to_string(),
             };
@@ -342,9 +344,17 @@ fn did_not_start(what: String, log: &Path) -> ServerError {
 /// The last megabyte of a log, as text; empty when it cannot be read.
 #[must_use]
 pub fn read_end(path: &Path) -> String {
-    const MOST_BYTES: usize = 1 << 20;
-    let bytes = fs::read(path).unwrap_or_default();
-    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(MOST_BYTES)..]).into_owned()
+    const MOST_BYTES: i64 = 1 << 20;
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        if file.seek(SeekFrom::End(-MOST_BYTES)).is_err() {
+            file.rewind()?; // It is shorter.
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 fn failed(path: &Path, error: &io::Error) -> ServerError {

@@ -186,7 +186,7 @@ fn a_result_folder_that_exists() {
     fs::create_dir(lab.path("out")).unwrap();
     fs::write(lab.path("out/precious"), "text").unwrap();
     let message = refusal(&lab, 2, &[]);
-    assert_eq!(message, "error: out exists; name a folder that does not, or leave --out away\n");
+    assert_eq!(message, "error: out exists; a result needs a folder of its own, name another with --out\n");
     assert_eq!(fs::read_to_string(lab.path("out/precious")).unwrap(), "text");
 }
 

@@ -24,7 +24,7 @@ pub fn device_bound(evidence: &Evidence) -> Finding {
     };
     let idle = cpu.idle + cpu.iowait;
     let processors =
-        format!("the host's processors {:.0} % busy, whoever kept them so", (1.0 - idle) * 100.0);
+        format!("the host's processors {:.1} % busy, whoever kept them so", (1.0 - idle) * 100.0);
     let explained = waits_ms(evidence).map(|waits| waits / latency.avg_ms);
     let waits = match explained {
         Some(share) => format!("device waits explain {:.0} % of the average latency", share * 100.0),

@@ -2,6 +2,7 @@
 
 use super::{Evidence, unknown};
 use crate::analysis::Finding;
+use crate::analysis::run::headline;
 
 /// A pool with a smaller share of free pages than this counts as full.
 const FULL: f64 = 0.05;
@@ -56,7 +57,7 @@ pub fn page_cache_bypassed(evidence: &Evidence) -> Finding {
         return unknown(id, title, "the server does not count the bytes it read, or was not sampled");
     };
     let sectors = evidence.host.and_then(|ends| {
-        let (first, last) = (ends.first.disks.first()?, ends.last.disks.first()?);
+        let (first, last) = ends.disk(headline(evidence.run, evidence.gathered)?)?;
         last.reads.sectors_512.checked_sub(first.reads.sectors_512)
     });
     let Some(sectors) = sectors else {
