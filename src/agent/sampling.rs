@@ -9,12 +9,11 @@ use mysql::Conn;
 use super::keeper::Served;
 use super::outbox::Outbox;
 use crate::protocol::Event;
-use crate::protocol::clock::monotonic_ns;
+use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::job::StartJob;
 use crate::telemetry::innodb;
 use crate::telemetry::sampler::HostSampler;
 
-const SECOND_NS: i64 = 1_000_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 /// A server that does not answer for so long is asked on a new connection.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::gather::{Gathered, GatheredRun};
-use super::window::{self, Ends};
+use super::window::Ends;
 use super::{IoAnatomy, LatencySummary, RunAnalysis, findings, outcome, series};
 use crate::plan::Plan;
 use crate::protocol::sample::ServerSample;
@@ -27,12 +27,13 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
             *sum = sum.saturating_add(*n);
         }
     }
-    let host = window::host(run);
-    let server = window::server(run);
+    let host = Ends::of_run(&run.host, run);
+    let server = Ends::of_run(&run.server, run);
     let disks = host.as_ref().and_then(|ends| ends.disk(headline(run, gathered)?));
-    let device = host.as_ref().zip(disks).and_then(|(ends, (first, last))| {
-        device_rates(first, last, ends.last.at_ns.saturating_sub(ends.first.at_ns))
-    });
+    let device = host
+        .as_ref()
+        .zip(disks)
+        .and_then(|(ends, (first, last))| device_rates(first, last, ends.elapsed_ns()));
     let [reads, writes, other] = statements;
     let mut analysis = RunAnalysis {
         outcome,
@@ -53,7 +54,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         device,
         cpu: host.as_ref().and_then(|ends| cpu_shares(&ends.first.cpu, &ends.last.cpu)),
         anatomy: IoAnatomy::default(),
-        series: series::points(run),
+        series: series::points(run, headline(run, gathered)),
         percentiles: percentiles(&run.latency),
         findings: Vec::new(),
     };

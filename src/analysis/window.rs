@@ -1,41 +1,72 @@
-//! The samples at the two ends of the measured interval.
+//! The samples at the two ends of an interval.
 
 use super::gather::GatheredRun;
-use crate::protocol::sample::{DiskCounters, HostSample, ServerSample};
+use crate::protocol::sample::{DiskCounters, HostSample, IoPressure, ServerSample};
 
 /// A sample belongs to a moment if it is no farther from it than this.
 const NEAR_NS: u64 = 750_000_000;
 
-/// First and last sample of the measured interval, of one kind.
+/// Something that was read at a moment of the host's monotonic clock.
+pub trait Sampled {
+    /// The moment, ns.
+    fn at_ns(&self) -> i64;
+}
+
+impl Sampled for HostSample {
+    fn at_ns(&self) -> i64 {
+        self.at_ns
+    }
+}
+
+impl Sampled for ServerSample {
+    fn at_ns(&self) -> i64 {
+        self.at_ns
+    }
+}
+
+/// First and last sample of an interval, of one kind.
 pub struct Ends<'a, T> {
-    /// Nearest to T0.
+    /// Nearest to the beginning.
     pub first: &'a T,
     /// Nearest to the end.
     pub last: &'a T,
 }
 
-/// Kernel samples at the ends; `None` when one is missing.
-pub fn host(run: &GatheredRun) -> Option<Ends<'_, HostSample>> {
-    ends(&run.host, |sample| sample.at_ns, run)
+impl<'a, T: Sampled> Ends<'a, T> {
+    /// The samples nearest to the measured interval's ends; `None` when one is missing.
+    pub fn of_run(samples: &'a [T], run: &GatheredRun) -> Option<Self> {
+        let length_ns = i64::try_from(run.measured_ns()).ok().filter(|&length| length > 0)?;
+        Self::between(samples, run.t0_ns, run.t0_ns.saturating_add(length_ns))
+    }
+
+    /// The samples nearest to two moments. Samples are in order of time.
+    pub fn between(samples: &'a [T], begin_ns: i64, end_ns: i64) -> Option<Self> {
+        let first = nearest(samples, begin_ns)?;
+        // In a very short interval the first sample may be nearest to both ends.
+        let later = &samples[first + 1..];
+        let (first, last) = (&samples[first], &later[nearest(later, end_ns)?]);
+        (first.at_ns() < last.at_ns()).then_some(Self { first, last })
+    }
+
+    /// Time between the two, ns.
+    pub fn elapsed_ns(&self) -> i64 {
+        self.last.at_ns().saturating_sub(self.first.at_ns())
+    }
+
+    /// The same in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.elapsed_ns() as f64 / 1e9
+    }
 }
 
-/// Server samples at the ends; `None` when one is missing.
-pub fn server(run: &GatheredRun) -> Option<Ends<'_, ServerSample>> {
-    ends(&run.server, |sample| sample.at_ns, run)
-}
-
-fn ends<'a, T>(samples: &'a [T], at_ns: impl Fn(&T) -> i64, run: &GatheredRun) -> Option<Ends<'a, T>> {
-    let length_ns = i64::try_from(run.measured_ns()).ok().filter(|&length| length > 0)?;
-    let distance = |sample: &T, moment_ns: i64| at_ns(sample).abs_diff(moment_ns);
-    let nearest = |samples: &'a [T], moment_ns: i64| {
-        let (place, sample) =
-            samples.iter().enumerate().min_by_key(|(_, sample)| distance(sample, moment_ns))?;
-        (distance(sample, moment_ns) <= NEAR_NS).then_some((place, sample))
-    };
-    let (place, first) = nearest(samples, run.t0_ns)?;
-    // In a very short interval the first sample may be nearest to both ends.
-    let (_, last) = nearest(&samples[place + 1..], run.t0_ns.saturating_add(length_ns))?;
-    (at_ns(first) < at_ns(last)).then_some(Ends { first, last })
+/// Place of the sample nearest to a moment, if it is near.
+fn nearest<T: Sampled>(samples: &[T], moment_ns: i64) -> Option<usize> {
+    let distance = |place: &usize| samples[*place].at_ns().abs_diff(moment_ns);
+    let after = samples.partition_point(|sample| sample.at_ns() < moment_ns);
+    (after.saturating_sub(1)..samples.len())
+        .take(2)
+        .min_by_key(distance)
+        .filter(|place| distance(place) <= NEAR_NS)
 }
 
 impl Ends<'_, ServerSample> {
@@ -43,11 +74,6 @@ impl Ends<'_, ServerSample> {
     pub fn growth(&self, counter: &str) -> Option<f64> {
         let (first, last) = (self.first.counters.get(counter)?, self.last.counters.get(counter)?);
         (first <= last).then(|| last.abs_diff(*first) as f64)
-    }
-
-    /// Time between the two samples, seconds.
-    pub fn seconds(&self) -> f64 {
-        (self.last.at_ns - self.first.at_ns) as f64 / 1e9
     }
 
     /// A gauge at the start.
@@ -63,14 +89,9 @@ impl Ends<'_, HostSample> {
         Some((&self.first.disks[of(self.first)?], &self.last.disks[of(self.last)?]))
     }
 
-    /// Time between the two samples, seconds.
-    pub fn seconds(&self) -> f64 {
-        self.last.at_ns.saturating_sub(self.first.at_ns) as f64 / 1e9
-    }
-
-    /// Share of the time in which every runnable task waited for I/O.
-    pub fn io_full(&self) -> Option<f64> {
-        let (first, last) = (self.first.io_pressure?, self.last.io_pressure?);
-        Some(last.full_us.checked_sub(first.full_us)? as f64 / 1e6 / self.seconds())
+    /// Share of the time in which tasks waited for I/O, by one of the pressure totals.
+    pub fn io_stalled(&self, total_us: impl Fn(IoPressure) -> u64) -> Option<f64> {
+        let (first, last) = (total_us(self.first.io_pressure?), total_us(self.last.io_pressure?));
+        Some(last.checked_sub(first)? as f64 / 1e6 / self.seconds())
     }
 }

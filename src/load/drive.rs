@@ -11,9 +11,9 @@ use mysql::prelude::Queryable as _;
 
 use super::LoadError;
 use super::connection::LoadConnection;
-use super::recorder::{SECOND_NS, Slot};
+use super::recorder::Slot;
 use super::worker::{Course, Desk, Worker};
-use crate::protocol::clock::monotonic_ns;
+use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{Event, LoadEndCause, LoadEnded, LoadSecond};
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::server::access::Access;

@@ -8,10 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::protocol::clock::SECOND_NS;
 use crate::stats::latency::LatencyHistogram;
-
-/// Nanoseconds in a slot.
-pub const SECOND_NS: i64 = 1_000_000_000;
 
 /// Statements of one or more transactions, as sysbench counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,6 +2,9 @@
 
 use nix::time::{ClockId, clock_gettime};
 
+/// A second, ns.
+pub const SECOND_NS: i64 = 1_000_000_000;
+
 /// Nanoseconds of this host's CLOCK_MONOTONIC: comparable within a host and a boot, never between hosts.
 #[must_use]
 pub fn monotonic_ns() -> i64 {

@@ -1,6 +1,7 @@
 //! The figures of one line on the terminal, gathered while the run goes on.
 
 use crate::protocol::Event;
+use crate::protocol::clock::SECOND_NS;
 use crate::protocol::event::LoadSecond;
 use crate::protocol::job::StartJob;
 use crate::protocol::sample::HostSample;
@@ -9,7 +10,6 @@ use crate::stats::latency::LatencyHistogram;
 
 /// Samples lie on the grid of seconds within this.
 const ON_GRID_NS: i64 = 500_000_000;
-const SECOND_NS: i64 = 1_000_000_000;
 
 /// What happened in one report interval.
 #[derive(Debug, Clone, PartialEq)]

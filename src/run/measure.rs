@@ -6,7 +6,7 @@ use super::Progress;
 use super::live::Live;
 use super::session::{END_TIMEOUT, Halt, Happening, Session, failure};
 use crate::plan::RunPlan;
-use crate::protocol::clock::monotonic_ns;
+use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{LoadEndCause, LoadEnded};
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::protocol::{Event, Job};
@@ -14,7 +14,6 @@ use crate::result::{COORDINATOR, Record};
 
 /// Time between deciding on a start and starting: jobs must have arrived by then.
 const LEAD_NS: i64 = 300_000_000;
-const SECOND_NS: i64 = 1_000_000_000;
 
 impl Session<'_> {
     /// Connects, starts, and follows a load to its end.

@@ -30,7 +30,7 @@ pub fn device_bound(evidence: &Evidence) -> Finding {
         Some(share) => format!("device waits explain {:.0} % of the average latency", share * 100.0),
         None => "device waits are unknown".to_owned(),
     };
-    let stalled = evidence.host.and_then(|ends| ends.io_full());
+    let stalled = evidence.host.and_then(|ends| ends.io_stalled(|pressure| pressure.full_us));
     let pressure = match stalled {
         Some(share) => format!("every task waited for I/O {:.0} % of the time", share * 100.0),
         None => "no pressure-stall information".to_owned(),
