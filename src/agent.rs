@@ -5,6 +5,7 @@
 
 mod activity;
 mod keeper;
+mod limits;
 mod outbox;
 mod probe;
 mod sampling;
@@ -31,6 +32,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Serves one coordinator until it says `quit` or is gone.
 pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) {
+    limits::raise();
     let outbox = Outbox::start(output);
     outbox.send(Event::Hello { protocol: PROTOCOL_VERSION, version: env!("CARGO_PKG_VERSION").to_owned() });
     let last_heard_ns = Arc::new(AtomicI64::new(monotonic_ns()));
@@ -62,7 +64,7 @@ fn obey(
             Ok(Job::Quit) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(Job::Probe(job)) => outbox.send(probe::probe(&job)),
             Ok(Job::Serve(job)) => keeper.serve(job),
-            Ok(Job::StopServer) => keeper.stop(),
+            Ok(Job::StopServer { patience_s }) => keeper.stop(Duration::from_secs(patience_s)),
             Ok(Job::Prepare(job)) => activities.prepare(job),
             Ok(Job::Load(job)) => activities.load(job),
             Ok(Job::Start(job)) => activities.start(job),

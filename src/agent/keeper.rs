@@ -1,6 +1,8 @@
 //! The thread that keeps the server. The kernel kills a server when the thread that started it ends,
 //! so this thread lives as long as the agent.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,8 +19,6 @@ use crate::server::folder::DatasetFolder;
 use crate::server::instance::{Server, Start, read_end};
 use crate::server::{ServerError, account, find};
 
-/// Patience with a clean shutdown: a large buffer pool takes minutes to flush.
-const PATIENCE: Duration = Duration::from_secs(900);
 /// Patience when nobody waits any more. The dataset then recovers at its next start.
 const SHORT_PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
@@ -41,7 +41,7 @@ pub type SharedServed = Arc<Mutex<Option<Served>>>;
 
 enum Command {
     Serve(Box<ServeJob>),
-    Stop,
+    Stop(Duration),
     Leave,
 }
 
@@ -74,9 +74,9 @@ impl Keeper {
         let _ = self.commands.send(Command::Serve(Box::new(job)));
     }
 
-    /// Stops it cleanly.
-    pub fn stop(&self) {
-        let _ = self.commands.send(Command::Stop);
+    /// Stops it cleanly, or kills it when that takes longer than `patience`.
+    pub fn stop(&self, patience: Duration) {
+        let _ = self.commands.send(Command::Stop(patience));
     }
 
     /// Ends the thread, and the server with it.
@@ -99,9 +99,9 @@ impl Room {
         loop {
             match commands.recv_timeout(LOOK) {
                 Ok(Command::Serve(job)) => self.serve(&job),
-                Ok(Command::Stop) => self.stop(),
+                Ok(Command::Stop(patience)) => self.stop(patience),
                 Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => {
-                    self.stop();
+                    self.stop(SHORT_PATIENCE);
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => self.notice_an_end(),
@@ -121,10 +121,10 @@ impl Room {
         }
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, patience: Duration) {
         self.publish(None);
         let leaving = Arc::clone(&self.leaving);
-        let patience = || if leaving.load(Ordering::Acquire) { SHORT_PATIENCE } else { PATIENCE };
+        let patience = || if leaving.load(Ordering::Acquire) { SHORT_PATIENCE } else { patience };
         if let Some(server) = self.server.take() {
             let log_path = server.log_path().to_path_buf();
             if let Some(text) = server.stop(&patience) {
@@ -181,8 +181,10 @@ fn start(job: &ServeJob, give_up: &dyn Fn() -> bool) -> Result<(Server, Served, 
 fn target(path: &str, create: bool) -> Result<PathBuf, ServerError> {
     let path = Path::new(path);
     let failed = |error: std::io::Error| ServerError::Folder { path: path.into(), reason: error.to_string() };
-    if create {
+    if create && !path.exists() {
         std::fs::create_dir_all(path).map_err(failed)?;
+        // Whatever the umask: the server's account has to pass.
+        std::fs::set_permissions(path, Permissions::from_mode(0o755)).map_err(failed)?;
     }
     path.canonicalize().map_err(failed)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::limits::open_files;
 use crate::protocol::Event;
 use crate::protocol::facts::ServerFacts;
 use crate::protocol::job::ProbeJob;
@@ -23,5 +24,13 @@ pub fn probe(job: &ProbeJob) -> Event {
     let bytes = allocated_bytes(folder.root());
     let socket_path = folder.socket_path().display().to_string();
     let journal_mount = job.result.as_ref().and_then(|folder| target::inspect(Path::new(folder), None).mount);
-    Event::Probed(Box::new(host::facts(target, server, state, bytes, socket_path, journal_mount)))
+    Event::Probed(Box::new(host::facts(
+        target,
+        server,
+        state,
+        bytes,
+        socket_path,
+        open_files(),
+        journal_mount,
+    )))
 }

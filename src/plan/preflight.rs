@@ -272,6 +272,18 @@ fn check_server(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     if let ServerFacts::Missing { reason } = &facts.server {
         found.refuse_hardware("server", reason.clone());
     }
+    let needed = files_needed(plan);
+    if needed > facts.open_files {
+        found.refuse(
+            ProfileKind::Test,
+            "load.threads",
+            format!(
+                "threads and tables need up to {needed} open files, and the limit is {}; raise it (ulimit -Hn, \
+                 LimitNOFILE) or use fewer threads",
+                facts.open_files
+            ),
+        );
+    }
     let length = facts.socket_path.len();
     if plan.server.transport == Transport::Socket && length > LONGEST_SOCKET_PATH {
         found.refuse_hardware(
@@ -283,6 +295,13 @@ fn check_server(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
             ),
         );
     }
+}
+
+/// Open files of the server: a connection for each load thread, the tables, and its own.
+fn files_needed(plan: &Plan) -> u64 {
+    const OWN_FILES: u64 = 100;
+    let threads = plan.runs.iter().map(|run| run.threads).max().unwrap_or(0).max(plan.dataset.load_threads);
+    u64::from(threads) + u64::from(plan.dataset.contents.tables) + OWN_FILES
 }
 
 fn check_dataset(facts: &HostFacts, found: &mut Preflight) {

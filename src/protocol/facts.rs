@@ -25,6 +25,8 @@ pub struct HostFacts {
     pub memory_available_bytes: u64,
     /// The agent runs as this user id.
     pub uid: u32,
+    /// Files that the agent and its server may each have open.
+    pub open_files: u64,
     /// The directory on the device under test.
     pub target: TargetFacts,
     /// The server that would be started, or why there is none.

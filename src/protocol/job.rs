@@ -29,7 +29,10 @@ pub enum Job {
     /// End load, preparation and sampling now, keeping what was measured.
     StopLoad,
     /// Stop the server cleanly.
-    StopServer,
+    StopServer {
+        /// Kill it when that takes longer, seconds: a large buffer pool takes minutes to flush.
+        patience_s: u64,
+    },
     /// Stop everything and leave.
     Quit,
 }

@@ -12,6 +12,8 @@ use crate::protocol::job::{LoadJob, StartJob};
 use crate::protocol::{Event, Job};
 use crate::result::{COORDINATOR, Record};
 
+/// Longest wait for load threads to connect and prepare their statements.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(300);
 /// Time between deciding on a start and starting: jobs must have arrived by then.
 const LEAD_NS: i64 = 300_000_000;
 
@@ -44,7 +46,9 @@ impl Session<'_> {
             generation: self.runs_before + u32::try_from(run).unwrap_or(0),
             instance: 0,
         }));
-        self.wait(|event| matches!(event, Event::LoadReady { .. }).then_some(()))
+        self.wait_within(CONNECT_TIMEOUT, "connecting the load threads", |event| {
+            matches!(event, Event::LoadReady { .. }).then_some(())
+        })
     }
 
     /// Chooses the moments of the run in the agent's clock and lets it go.

@@ -21,8 +21,11 @@ const LOOK: Duration = Duration::from_millis(200);
 /// seconds for transactions in flight, and as long again for the last samples and for the server's
 /// commit counter.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest wait for the server to stop: the agent's own patience and a little more.
-const STOP_TIMEOUT: Duration = Duration::from_secs(930);
+/// Patience with a server that stops after a run as planned, and after one that was cut short.
+const STOP_PATIENCE: Duration = Duration::from_secs(900);
+const SHORT_STOP_PATIENCE: Duration = Duration::from_secs(120);
+/// The agent's answer comes this much later at most.
+const STOP_MARGIN: Duration = Duration::from_secs(30);
 
 /// Why a run does not go on.
 #[derive(Debug)]
@@ -89,7 +92,7 @@ impl<'a> Session<'a> {
         let halt = self.steps(facts).err();
         let halt = match halt {
             Some(Halt::Killed) => Some(Halt::Killed),
-            halt => match self.stop_server().err() {
+            halt => match self.stop_server(halt.is_some()).err() {
                 Some(Halt::Killed) => Some(Halt::Killed),
                 aftermath => halt.or(aftermath),
             },
@@ -176,13 +179,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn stop_server(&mut self) -> Result<(), Halt> {
+    fn stop_server(&mut self, cut_short: bool) -> Result<(), Halt> {
         if !std::mem::take(&mut self.server_is_up) {
             return Ok(());
         }
         self.watcher.saw(&Progress::ServerStopping);
-        self.fleet.send(&Job::StopServer);
-        let deadline = Instant::now() + STOP_TIMEOUT;
+        let patience = if cut_short { SHORT_STOP_PATIENCE } else { STOP_PATIENCE };
+        self.fleet.send(&Job::StopServer { patience_s: patience.as_secs() });
+        let deadline = Instant::now() + patience + STOP_MARGIN;
         // Failures that come now are aftermath: the reason for the ending is known already.
         while Instant::now() < deadline {
             match self.next_event()? {
@@ -193,12 +197,30 @@ impl<'a> Session<'a> {
         Err(Halt::Failed("the server did not stop".to_owned()))
     }
 
-    /// Waits for what `pick` recognises.
+    /// Waits for what `pick` recognises, as long as it takes.
     ///
     /// # Errors
     /// When the user interrupts, an agent is lost, or an activity fails instead.
-    pub(super) fn wait<T>(&mut self, mut pick: impl FnMut(&Event) -> Option<T>) -> Result<T, Halt> {
+    fn wait<T>(&mut self, pick: impl FnMut(&Event) -> Option<T>) -> Result<T, Halt> {
+        const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+        self.wait_within(NEVER, "waiting", pick)
+    }
+
+    /// Waits for what `pick` recognises, but no longer than `limit` for `what`.
+    ///
+    /// # Errors
+    /// As above, and when the time is over.
+    pub(super) fn wait_within<T>(
+        &mut self,
+        limit: Duration,
+        what: &str,
+        mut pick: impl FnMut(&Event) -> Option<T>,
+    ) -> Result<T, Halt> {
+        let deadline = Instant::now() + limit;
         loop {
+            if Instant::now() > deadline {
+                return Err(Halt::Failed(format!("{what} took more than {} s", limit.as_secs())));
+            }
             match self.next_event()? {
                 None => {}
                 Some(Happening::Interrupt) => return Err(Halt::Interrupted),

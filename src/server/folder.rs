@@ -246,13 +246,11 @@ impl DatasetFolder {
 /// Makes a folder of the agent's own, or finds it. Others may pass through it and see nothing.
 fn make_own_folder(path: &Path) -> Result<(), ServerError> {
     match fs::create_dir(path) {
-        Ok(()) => {
-            let passable = fs::Permissions::from_mode(0o711);
-            fs::set_permissions(path, passable).map_err(|e| failed(path, &e))
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_own_folder(path),
-        Err(error) => Err(failed(path, &error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_own_folder(path)?,
+        made => made.map_err(|e| failed(path, &e))?,
     }
+    // Whatever it was before: writable for others it would not be ours alone.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o711)).map_err(|e| failed(path, &e))
 }
 
 /// A folder that is no link, and that nobody else owns: others could replace what is in it.

@@ -17,6 +17,7 @@ pub fn facts(
     dataset: DatasetState,
     dataset_bytes: u64,
     socket_path: String,
+    open_files: u64,
     journal_mount: Option<MountFacts>,
 ) -> HostFacts {
     let text = |path: &str| text_of(Path::new(path));
@@ -42,6 +43,7 @@ pub fn facts(
         dataset,
         dataset_bytes,
         socket_path,
+        open_files,
         journal_mount,
     }
 }

@@ -29,6 +29,7 @@ fn facts() -> HostFacts {
         memory_bytes: 8 << 30,
         memory_available_bytes: 6 << 30,
         uid: 1000,
+        open_files: 1024,
         target: TargetFacts {
             path: "/mnt/dut".into(),
             state: TargetState::Writable,
@@ -113,6 +114,7 @@ fn refusals_and_warnings_read_well() {
     show("pool set by the test profile", &plan("10%", &["buffer_pool=9GiB", "allow_cached=true"]), &|_| {});
     show("cached", &plan("400MiB", &[]), &|_| {});
     show("no server", &good, &|f| f.server = ServerFacts::Missing { reason: "no server found".into() });
+    show("few files", &good, &|f| f.open_files = 100);
     show("long socket", &good, &|f| f.socket_path = "/x".repeat(60));
     show("in use", &good, &|f| f.dataset = DatasetState::InUse);
     show("foreign", &good, &|f| f.dataset = DatasetState::Foreign { reason: "not ours".into() });
