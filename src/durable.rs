@@ -11,7 +11,7 @@ use std::path::Path;
 /// # Errors
 /// The system's; the old file, if any, is then still there.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     if !fs::metadata(folder)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
@@ -23,12 +23,32 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    sync_entry(path)
+}
+
+/// The folder that a path is in; of a bare name, the working directory.
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes sure that a file or folder is still in its folder after a crash.
+///
+/// # Errors
+/// The system's.
+pub fn sync_entry(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bare_name_is_in_the_working_directory() {
+        assert_eq!(folder_of(Path::new("a/b")), Path::new("a"));
+        assert_eq!(folder_of(Path::new("b")), Path::new("."));
+    }
 
     #[test]
     fn replaces_whole_files_and_leaves_nothing_else() {

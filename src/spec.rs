@@ -23,8 +23,10 @@ use std::path::Path;
 pub use count::Count;
 pub use duration::DurationSpec;
 pub use error::SpecError;
-pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec};
-pub use profile::{DatasetSpec, LoadSpec, ProfileSpec, ServerSpec, TransportSpec, WorkloadSpec};
+pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec, is_name};
+pub use profile::{
+    DatasetSpec, Ids, LoadSpec, ProfileSpec, ServerSpec, Tables, Threads, TransportSpec, WorkloadSpec,
+};
 pub use size::{ByteSize, PageSize, PoolSizeSpec};
 pub use source::{Place, Source};
 pub use text::ValueError;

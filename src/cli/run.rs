@@ -9,6 +9,7 @@ use super::report::write;
 use super::request::Request;
 use super::terminal::Terminal;
 use crate::analysis::analyze;
+use crate::durable;
 use crate::plan::Plan;
 use crate::protocol::facts::HostFacts;
 use crate::report;
@@ -75,7 +76,7 @@ fn show(folder: &Path) -> Result<(), Failure> {
 
 /// A folder above that is missing may be a mount that is missing.
 fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = durable::folder_of(folder);
     if parent.is_dir() {
         return Ok(());
     }
@@ -88,7 +89,7 @@ fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
 /// drivestone may remove what is in its own folder on the device.
 fn refuse_inside_dataset(folder: &Path, facts: &HostFacts) -> Result<(), Failure> {
     let own = Path::new(&facts.target.path).join("drivestone");
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = durable::folder_of(folder);
     match parent.canonicalize() {
         Ok(parent) if parent.starts_with(&own) => Err(Failure::new(
             exit::USAGE,

@@ -13,8 +13,8 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 const NETWORK: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "fuse.sshfs", "9p", "fuse.glusterfs"];
 /// Smallest buffer pool that MariaDB accepts with pages of 16 KiB.
 const LEAST_POOL_BYTES: u64 = 6 << 20;
-/// A plan that predicts fewer misses than this measures memory.
-const LEAST_MISSES: f64 = 1.0;
+/// With fewer misses a transaction than this, predicted or measured, memory is measured and not storage.
+pub const LEAST_MISSES: f64 = 1.0;
 
 /// What stands against a plan on a host.
 #[derive(Debug, Clone, PartialEq, Default)]

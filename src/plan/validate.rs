@@ -1,14 +1,10 @@
-//! A plan that comes from a file may have been edited: it must be one that a profile could have made.
+//! A plan that comes from a file may have been edited: it must keep within what a profile can say.
 
 use super::{PLAN_FORMAT, Plan, RunPlan, options};
+use crate::spec::{Ids, Tables, Threads, is_name};
 
 /// Durations are at most a year, as in profiles.
 const LONGEST_S: u64 = 366 * 86_400;
-/// Most threads and tables, as in profiles.
-const MOST_THREADS: u32 = 4096;
-const MOST_TABLES: u32 = 10_000;
-/// Largest value of the id column.
-const MOST_ROWS: u64 = i32::MAX as u64;
 
 /// What is wrong with a plan, if anything is.
 ///
@@ -23,8 +19,8 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     check(is_name(&plan.profile.name), "profile.name is not a profile's name")?;
     check(plan.hardware.target.starts_with('/'), "hardware.target is not an absolute path")?;
     let (contents, mix) = (&plan.dataset.contents, &plan.workload.mix);
-    check((1..=MOST_TABLES).contains(&contents.tables), "dataset.contents.tables is out of range")?;
-    check((1..=MOST_ROWS).contains(&contents.rows), "dataset.contents.rows is out of range")?;
+    check(Tables::admits(contents.tables), "dataset.contents.tables is out of range")?;
+    check(Ids::admits(contents.rows), "dataset.contents.rows is out of range")?;
     let pages = [4, 8, 16, 32, 64].map(|kib| kib << 10);
     check(pages.contains(&contents.page_bytes), "dataset.contents.page_bytes is no page size")?;
     let page_size = plan.server.options.get("innodb_page_size");
@@ -33,10 +29,10 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
         "server.options.innodb_page_size is not the dataset's",
     )?;
     check(mix.keys == contents.keys, "workload.mix.keys is not the dataset's")?;
-    check((1..=MOST_THREADS).contains(&plan.dataset.load_threads), "dataset.load_threads is out of range")?;
+    check(Threads::admits(plan.dataset.load_threads), "dataset.load_threads is out of range")?;
     check(mix.tables == contents.tables, "workload.mix.tables is not the dataset's")?;
     check((1..=contents.rows).contains(&mix.table_size), "workload.mix.table_size is out of range")?;
-    check((1..=MOST_ROWS).contains(&mix.range_size), "workload.mix.range_size is out of range")?;
+    check(Ids::admits(mix.range_size), "workload.mix.range_size is out of range")?;
     for (name, value) in &plan.server.options {
         let is_clean = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !value.chars().any(char::is_control);
@@ -54,19 +50,13 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
 
 fn validate_run(run: &RunPlan) -> Result<(), String> {
     let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(format!("runs: {wrong}")) };
-    check((1..=MOST_THREADS).contains(&run.threads), "threads is out of range")?;
+    check(Threads::admits(run.threads), "threads is out of range")?;
     check(run.instances == 1, "instances is not 1")?;
     check(run.warmup_s <= LONGEST_S, "warmup_s is out of range")?;
     check(run.duration_s.is_none_or(|s| (1..=LONGEST_S).contains(&s)), "duration_s is out of range")?;
     check(run.events != Some(0), "events is 0")?;
     check(run.duration_s.is_some() || run.events.is_some(), "neither duration_s nor events is given")?;
     check((1..=LONGEST_S).contains(&run.report_interval_s), "report_interval_s is out of range")
-}
-
-/// Lower-case letters, digits and hyphens: names become folder names.
-fn is_name(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 #[cfg(test)]

@@ -48,9 +48,10 @@ impl Bundle {
     fn fill(folder: &Path, plan: &Plan) -> Result<Self, ResultError> {
         let plan_crc32 = write_json(&folder.join(PLAN), plan)?;
         // The folder itself must survive as well.
-        let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let synced = fs::File::open(above).and_then(|above| above.sync_all());
-        synced.map_err(|source| ResultError::Write { path: above.to_path_buf(), source })?;
+        durable::sync_entry(folder).map_err(|source| ResultError::Write {
+            path: durable::folder_of(folder).to_path_buf(),
+            source,
+        })?;
         let mut journal = Journal::create(&folder.join(JOURNAL))?;
         let drivestone = env!("CARGO_PKG_VERSION").to_owned();
         let opened = Opened { format: JOURNAL_FORMAT, drivestone, plan_crc32 };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use nix::fcntl::{FallocateFlags, fallocate};
 
 use super::{Entry, Record, ResultError, line};
+use crate::durable;
 
 /// Interval of fdatasync.
 const SYNC: Duration = Duration::from_secs(1);
@@ -38,9 +39,7 @@ impl Journal {
         let spare = File::create(&reserve).map_err(failed)?;
         // Filesystems without fallocate get no reserve; a full disk then costs the outcome line.
         let _ = fallocate(&spare, FallocateFlags::empty(), 0, RESERVE_BYTES);
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
-        }
+        durable::sync_entry(path).map_err(failed)?;
         let synced = file.try_clone().map_err(failed)?;
         let (stop, stopped) = channel();
         let thread = thread::spawn(move || {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Progress;
 use super::live::Live;
-use super::session::{END_TIMEOUT, Halt, Happening, Session, failure};
+use super::session::{END_TIMEOUT, Halt, Happening, NEVER, Session, failure};
 use crate::plan::RunPlan;
 use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{LoadEndCause, LoadEnded};
@@ -154,7 +154,6 @@ impl Ending {
 
 /// When a load that is bounded by time is overdue. One bounded by events alone has no such moment.
 fn planned_end(start: &StartJob) -> Instant {
-    const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
     let length = start.end_ns.map(|end_ns| u64::try_from(end_ns - start.begin_ns).unwrap_or(0));
     Instant::now() + length.map_or(NEVER, |ns| Duration::from_nanos(ns) + END_TIMEOUT)
 }

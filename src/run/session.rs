@@ -15,6 +15,8 @@ use crate::protocol::{Event, Job};
 use crate::result::bundle::Bundle;
 use crate::result::{COORDINATOR, Ending, Record, ResultError};
 
+/// A wait that only its user ends.
+pub(super) const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// How often silence is noticed.
 const LOOK: Duration = Duration::from_millis(200);
 /// Longest wait for a load to end once it was told to, or its server is gone. The agent waits ten
@@ -202,7 +204,6 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When the user interrupts, an agent is lost, or an activity fails instead.
     fn wait<T>(&mut self, pick: impl FnMut(&Event) -> Option<T>) -> Result<T, Halt> {
-        const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
         self.wait_within(NEVER, "waiting", pick)
     }
 

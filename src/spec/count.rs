@@ -17,6 +17,12 @@ impl<T: Copy, const MIN: u64, const MAX: u64, const EXAMPLE: u64> Count<T, MIN, 
         self.0
     }
 
+    /// Whether a number lies in the range.
+    #[must_use]
+    pub fn admits(value: impl Into<u64>) -> bool {
+        (MIN..=MAX).contains(&value.into())
+    }
+
     /// For defaults, which must lie in the range.
     pub(super) const fn of(value: T) -> Self {
         Self(value)

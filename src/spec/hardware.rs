@@ -78,8 +78,7 @@ impl FromStr for Name {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let fits = (1..=MAX_NAME_CHARS).contains(&text.len());
-        if fits && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-')) {
+        if is_name(text) {
             return Ok(Self(text.to_owned()));
         }
         Err(ValueError(format!(
@@ -88,6 +87,13 @@ impl FromStr for Name {
             quoted(text)
         )))
     }
+}
+
+/// Whether a text can name a profile: names become parts of folder names.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    (1..=MAX_NAME_CHARS).contains(&text.len())
+        && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 struct FilePath(String);

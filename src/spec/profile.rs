@@ -20,6 +20,8 @@ const MAX_ID: u64 = i32::MAX as u64;
 
 /// Load threads or connections.
 pub type Threads = Count<u32, 1, 4096, 32>;
+/// Tables of a dataset.
+pub type Tables = Count<u32, 1, 10_000, 10>;
 /// Ids or rows of a table.
 pub type Ids = Count<u64, 1, MAX_ID, 100_000>;
 /// Seed of a random stream.
@@ -72,7 +74,7 @@ pub struct WorkloadSpec {
 #[serde(deny_unknown_fields)]
 pub struct DatasetSpec {
     /// How many.
-    pub tables: Count<u32, 1, 10_000, 10>,
+    pub tables: Tables,
     /// Rows loaded into each.
     pub rows: Ids,
     /// Parallel connections of the load.

@@ -3,11 +3,10 @@
 use super::{Evidence, unknown};
 use crate::analysis::Finding;
 use crate::analysis::run::headline;
+use crate::plan::preflight::LEAST_MISSES;
 
 /// A pool with a smaller share of free pages than this counts as full.
 const FULL: f64 = 0.05;
-/// A run with fewer misses a transaction measures memory.
-const LEAST_MISSES: f64 = 1.0;
 /// Bytes at the device and bytes that InnoDB read agree within this.
 const TOLERANCE: f64 = 0.02;
 /// Fewer bytes read than this prove nothing.
