@@ -63,6 +63,7 @@ fn obey(
         match jobs.recv_timeout(LOOK) {
             Ok(Job::Quit) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(Job::Probe(job)) => outbox.send(probe::probe(&job)),
+            Ok(Job::Observe(job)) => activities.observe(&job),
             Ok(Job::Serve(job)) => keeper.serve(job),
             Ok(Job::StopServer { patience_s }) => keeper.stop(Duration::from_secs(patience_s)),
             Ok(Job::Prepare(job)) => activities.prepare(job),

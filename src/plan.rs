@@ -18,7 +18,7 @@ use crate::workload::oltp::OltpReadWrite;
 pub use estimate::Estimate;
 
 /// Version of `plan.json`.
-pub const PLAN_FORMAT: u32 = 1;
+pub const PLAN_FORMAT: u32 = 2;
 
 /// Everything that a run needs to know, stored whole in its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub struct Plan {
     pub drivestone: String,
     /// What is under test.
     pub hardware: HardwarePlan,
+    /// Where the instances live, and who watches.
+    pub fleet: FleetPlan,
     /// What runs.
     pub profile: ProfilePlan,
     /// The tables.
@@ -62,6 +64,128 @@ pub struct HardwarePlan {
     pub device: Vec<(String, String)>,
     /// The platform in its owner's words.
     pub platform: Vec<(String, String)>,
+}
+
+/// Where the instances live, and who watches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FleetPlan {
+    /// In order: a run of *n* takes the first *n* that are there.
+    pub instances: Vec<InstancePlan>,
+    /// How to make the virtual machines, when the instances are made for the run.
+    pub libvirt: Option<LibvirtPlan>,
+    /// Hosts that only sample.
+    pub observers: Vec<ObserverPlan>,
+    /// What becomes of instances that a run does not need.
+    pub idle: IdlePolicy,
+    /// What becomes of a run that loses an instance.
+    pub on_loss: LossPolicy,
+    /// Run on instances that differ in processors, memory, device or server version.
+    pub allow_unequal: bool,
+    /// Leave the program on the hosts, so that the next run need not copy it.
+    pub keep_binary: bool,
+}
+
+/// One database server with its load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstancePlan {
+    /// Its host's name in results: ssh's name of it, `local` for this machine.
+    pub host: String,
+    /// How the host is reached.
+    pub reach: Reach,
+}
+
+/// How a host is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// It is this machine.
+    Local,
+    /// By its name, as the user's ssh configuration knows it.
+    Ssh,
+    /// A virtual machine that is made for the run.
+    Libvirt {
+        /// Its hypervisor, counted from 0 in the plan's list.
+        hypervisor: usize,
+    },
+}
+
+/// Name of this machine among the hosts.
+pub const LOCAL: &str = "local";
+
+/// Virtual machines to make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LibvirtPlan {
+    /// Connection URIs, such as `qemu+ssh://root@node1/system`.
+    pub hypervisors: Vec<String>,
+    /// Storage pool with the base image; system disks and seeds are made in it.
+    pub image_pool: String,
+    /// The base image's volume.
+    pub image_volume: String,
+    /// The storage pool that is the device under test.
+    pub pool: String,
+    /// Name of the network.
+    pub network: String,
+    /// Processors of each machine.
+    pub vcpus: u32,
+    /// Memory of each machine, bytes.
+    pub memory_bytes: u64,
+    /// Size of the system disk, bytes; the image's own when 0.
+    pub system_disk_bytes: u64,
+    /// Size of a further disk on the pool that stays empty, bytes; none when 0.
+    pub spare_disk_bytes: u64,
+    /// Size of the disk that the dataset lies on, bytes.
+    pub data_disk_bytes: u64,
+    /// Filesystem made on it: `ext4` or `xfs`.
+    pub filesystem: String,
+    /// Packages to install at the first boot, when the image lacks the server.
+    pub packages: Vec<String>,
+    /// Longest wait for a machine's ssh, seconds.
+    pub boot_timeout_s: u64,
+}
+
+/// A host that only samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObserverPlan {
+    /// Its name, as the user's ssh configuration knows it.
+    pub host: String,
+    /// A directory on the device to watch, or the device itself.
+    pub device: String,
+}
+
+/// What becomes of instances that a run does not need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdlePolicy {
+    /// Their servers stay up, without load.
+    Leave,
+    /// Their servers are stopped.
+    Stop,
+}
+
+/// What becomes of a run that loses an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossPolicy {
+    /// The other instances stop as well.
+    Stop,
+    /// The other instances go on.
+    Continue,
+}
+
+impl FleetPlan {
+    /// Bare metal: this machine alone.
+    #[must_use]
+    pub fn local() -> Self {
+        Self {
+            instances: vec![InstancePlan { host: LOCAL.to_owned(), reach: Reach::Local }],
+            libvirt: None,
+            observers: Vec::new(),
+            idle: IdlePolicy::Leave,
+            on_loss: LossPolicy::Stop,
+            allow_unequal: false,
+            keep_binary: false,
+        }
+    }
 }
 
 /// The test profile and what was changed on the command line.

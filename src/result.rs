@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::Event;
 
 /// Version of the journal; its first line names it.
-pub const JOURNAL_FORMAT: u32 = 1;
+pub const JOURNAL_FORMAT: u32 = 2;
 
 /// Name of the coordinator among the hosts that say things.
 pub const COORDINATOR: &str = "coordinator";
@@ -49,12 +49,15 @@ pub enum Record {
     RunStarted {
         /// Number of the run in the plan, from 0.
         run: usize,
-        /// When it begins, in the instance's monotonic clock.
-        begin_ns: i64,
-        /// Start of its measured interval.
-        t0_ns: i64,
-        /// Planned end of the interval, when it is bounded by time.
-        end_ns: Option<i64>,
+        /// Its instances, in the plan's order.
+        instances: Vec<HostStart>,
+        /// Hosts that only sample.
+        observers: Vec<HostStart>,
+    },
+    /// The host named by `from` does not take part any more.
+    Lost {
+        /// How it was noticed.
+        reason: String,
     },
     /// A run is over.
     RunEnded {
@@ -70,6 +73,20 @@ pub enum Record {
         /// Why, when not as planned.
         reason: Option<String>,
     },
+}
+
+/// The moments of a run on one host, in that host's monotonic clock: the same moments everywhere, as
+/// exactly as the clocks' offsets are known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostStart {
+    /// Name of the host, as in the plan.
+    pub host: String,
+    /// When the load begins (warm-up).
+    pub begin_ns: i64,
+    /// Start of the measured interval.
+    pub t0_ns: i64,
+    /// Planned end of the interval, when it is bounded by time.
+    pub end_ns: Option<i64>,
 }
 
 /// The journal's first record.

@@ -13,7 +13,7 @@ use drivestone::protocol::sample::{
     CpuCounters, DiskCounters, HostSample, IoPressure, OperationCounters, ServerSample,
 };
 use drivestone::result::bundle::{Bundle, read_plan};
-use drivestone::result::{COORDINATOR, Ending, Record};
+use drivestone::result::{COORDINATOR, Ending, HostStart, Record};
 use drivestone::spec::{parse_hardware, parse_profile};
 use drivestone::stats::latency::LatencyHistogram;
 
@@ -97,9 +97,13 @@ impl Story {
             COORDINATOR,
             Record::RunStarted {
                 run: 0,
-                begin_ns: T0_NS - 2 * SECOND_NS,
-                t0_ns: T0_NS,
-                end_ns: Some(T0_NS + 5 * SECOND_NS),
+                instances: vec![HostStart {
+                    host: "local".to_owned(),
+                    begin_ns: T0_NS - 2 * SECOND_NS,
+                    t0_ns: T0_NS,
+                    end_ns: Some(T0_NS + 5 * SECOND_NS),
+                }],
+                observers: Vec::new(),
             },
         );
         for second in -2..self.seconds {

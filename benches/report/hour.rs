@@ -11,7 +11,7 @@ use drivestone::protocol::sample::{
     CpuCounters, DiskCounters, FlushCounters, HostSample, IoPressure, OperationCounters, ServerSample,
 };
 use drivestone::result::bundle::Bundle;
-use drivestone::result::{Ending, Record};
+use drivestone::result::{Ending, HostStart, Record};
 use drivestone::spec::{parse_hardware, parse_profile};
 use drivestone::stats::latency::LatencyHistogram;
 use drivestone::telemetry::innodb::COUNTERS;
@@ -31,7 +31,16 @@ pub fn write(folder: &Path) {
     say(Event::ServerReady(server()));
     let begin_ns = T0_NS - WARMUP_S * SECOND_NS;
     let end_ns = Some(T0_NS + MEASURED_S * SECOND_NS);
-    bundle.append("coordinator", Record::RunStarted { run: 0, begin_ns, t0_ns: T0_NS, end_ns }).unwrap();
+    bundle
+        .append(
+            "coordinator",
+            Record::RunStarted {
+                run: 0,
+                instances: vec![HostStart { host: "local".to_owned(), begin_ns, t0_ns: T0_NS, end_ns }],
+                observers: Vec::new(),
+            },
+        )
+        .unwrap();
     let mut rng = WorkloadRng::new(1, 1);
     let mut latency = LatencyHistogram::new();
     for second in -WARMUP_S..=MEASURED_S {

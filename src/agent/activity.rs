@@ -1,5 +1,6 @@
 //! The activities that come and go: preparing, loading, sampling.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -15,7 +16,8 @@ use crate::load::drive::Drive;
 use crate::load::prepare::Prepare;
 use crate::protocol::Event;
 use crate::protocol::clock::monotonic_ns;
-use crate::protocol::job::{LoadJob, PrepareJob, StartJob};
+use crate::protocol::job::{LoadJob, ObserveJob, PrepareJob, StartJob};
+use crate::telemetry::host;
 
 /// Progress is reported no more often than this.
 const PROGRESS_NS: u64 = 250_000_000;
@@ -51,6 +53,8 @@ pub struct Activities {
     /// Ends preparation and load.
     stop: Arc<AtomicBool>,
     samplers: Samplers,
+    /// What an observer watches.
+    observed: Option<PathBuf>,
     load_start: Option<Sender<StartJob>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -60,7 +64,7 @@ impl Activities {
     pub fn new(outbox: Outbox, served: SharedServed) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let samplers = Samplers::default();
-        Self { outbox, served, stop, samplers, load_start: None, threads: Vec::new() }
+        Self { outbox, served, stop, samplers, observed: None, load_start: None, threads: Vec::new() }
     }
 
     /// Loads or reuses the dataset.
@@ -97,13 +101,33 @@ impl Activities {
         }));
     }
 
+    /// Finds the device that an observer watches from the next start on.
+    pub fn observe(&mut self, job: &ObserveJob) {
+        let path = PathBuf::from(&job.device);
+        self.outbox.send(match host::observer_facts(&path) {
+            Some(facts) => Event::Observing(Box::new(facts)),
+            None => {
+                let reason = format!("{} is not a block device and is not on one", job.device);
+                Event::ActivityFailed { reason }
+            }
+        });
+        self.observed = Some(path);
+    }
+
     /// Lets load threads and samplers go.
     pub fn start(&mut self, job: StartJob) {
-        let Some(served) = self.running_server("start") else { return };
-        for sample in [sampling::host, sampling::server] {
-            let (served, outbox) = (served.clone(), self.outbox.clone());
-            self.samplers.spawn(move |stop| sample(&served, &job, &outbox, stop));
+        if let Some(device) = self.observed.clone() {
+            self.samplers.finish();
+            self.samplers = Samplers::default();
+            let outbox = self.outbox.clone();
+            self.samplers.spawn(move |stop| sampling::host(&device, &job, &outbox, stop));
+            return;
         }
+        let Some(served) = self.running_server("start") else { return };
+        let (target, outbox) = (served.target.clone(), self.outbox.clone());
+        self.samplers.spawn(move |stop| sampling::host(&target, &job, &outbox, stop));
+        let outbox = self.outbox.clone();
+        self.samplers.spawn(move |stop| sampling::server(&served, &job, &outbox, stop));
         if let Some(load) = self.load_start.take() {
             let _ = load.send(job);
         }
@@ -112,6 +136,9 @@ impl Activities {
     /// Ends everything. What was measured has been sent.
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::Release);
+        if self.observed.is_some() {
+            self.samplers.finish();
+        }
         self.load_start = None;
     }
 

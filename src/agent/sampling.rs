@@ -1,5 +1,6 @@
 //! Sampling once a second, on the run's own grid of seconds.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -18,15 +19,13 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A server that does not answer for so long is asked on a new connection.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Samples the kernel's counters at every second of the run, and once more at the end.
-pub fn host(served: &Served, start: &StartJob, outbox: &Outbox, stop: &AtomicBool) {
-    let mut sampler = HostSampler::new(&served.target);
+/// Samples the kernel's counters for the device that `target` is or is on, at every second of the run and
+/// once more at the end.
+pub fn host(target: &Path, start: &StartJob, outbox: &Outbox, stop: &AtomicBool) {
+    let mut sampler = HostSampler::new(target);
     let warn = |text: String| outbox.send(Event::Warning { text });
     if sampler.numbers().is_empty() {
-        warn(format!(
-            "no block device was found under {}; its statistics are unknown",
-            served.target.display()
-        ));
+        warn(format!("no block device was found under {}; its statistics are unknown", target.display()));
     }
     every_second(start, stop, || outbox.send(Event::Host(sampler.sample())));
     if sampler.skipped_lines() > 0 {

@@ -107,9 +107,10 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
                 "plan.json was changed since, or belongs to another result: labels may be wrong".to_owned(),
             ),
             Record::Opened(_) | Record::Clock { .. } => {}
-            Record::RunStarted { run, t0_ns, .. } => {
-                if let Some(plan) = plan.runs.get(run) {
-                    gathered.runs.push(GatheredRun::new(plan, t0_ns));
+            Record::Lost { .. } => {}
+            Record::RunStarted { run, instances, .. } => {
+                if let Some((plan, start)) = plan.runs.get(run).zip(instances.first()) {
+                    gathered.runs.push(GatheredRun::new(plan, start.t0_ns));
                     run_is_open = true;
                 }
             }

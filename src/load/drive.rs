@@ -83,6 +83,7 @@ impl Drive<'_> {
             desks: &desks,
             total: Slot::new(first_second),
             next: first_second,
+            told_start: false,
             filed_late: 0,
             saturated: 0,
             drive: self,
@@ -168,6 +169,7 @@ impl Drive<'_> {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 sleep_until(course.start.begin_ns);
+                desk.begin();
                 Worker { thread, connection, workload, streams, course: &course, desk: &desk }.run();
             })
             .map(drop)
@@ -182,6 +184,7 @@ struct Collector<'a> {
     total: Slot,
     /// The next second to collect.
     next: i64,
+    told_start: bool,
     filed_late: u64,
     saturated: u64,
     drive: &'a Drive<'a>,
@@ -194,6 +197,7 @@ impl Collector<'_> {
             if self.drive.stop.load(Ordering::Acquire) {
                 self.course.end_at(monotonic_ns());
             }
+            self.tell_start();
             let now = monotonic_ns();
             let end_ns = self.course.end_ns();
             let second_end_ns = self.course.start.t0_ns + (self.next + 1) * SECOND_NS;
@@ -205,6 +209,18 @@ impl Collector<'_> {
                 continue;
             }
             thread::sleep(LOOK);
+        }
+    }
+
+    /// Emits the moment at which the last thread began, once it is known.
+    fn tell_start(&mut self) {
+        if self.told_start {
+            return;
+        }
+        let began: Option<Vec<i64>> = self.desks.iter().map(|desk| desk.began_ns()).collect();
+        if let Some(began_ns) = began.and_then(|began| began.into_iter().max()) {
+            (self.drive.emit)(Event::LoadStarted { began_ns });
+            self.told_start = true;
         }
     }
 

@@ -110,6 +110,8 @@ impl Course {
 pub struct Desk {
     /// Finished transactions.
     pub recorder: Recorder,
+    /// When the thread began; 0 before.
+    began_ns: AtomicI64,
     /// When the transaction in flight began; 0 between transactions.
     in_flight_since_ns: AtomicI64,
     /// When the transaction began that completed after the interval; 0 if none did.
@@ -128,12 +130,24 @@ impl Desk {
     pub fn new(first_second: i64) -> Self {
         Self {
             recorder: Recorder::new(first_second),
+            began_ns: AtomicI64::new(0),
             in_flight_since_ns: AtomicI64::new(0),
             outlasting_since_ns: AtomicI64::new(0),
             carried_in_ns: AtomicU64::new(0),
             commits: AtomicU64::new(0),
             finished_ns: AtomicI64::new(0),
         }
+    }
+
+    /// Notes that the thread begins now.
+    pub fn begin(&self) {
+        self.began_ns.store(monotonic_ns(), Ordering::Release);
+    }
+
+    /// When the thread began, once it has.
+    #[must_use]
+    pub fn began_ns(&self) -> Option<i64> {
+        Some(self.began_ns.load(Ordering::Acquire)).filter(|&at_ns| at_ns != 0)
     }
 
     /// Commits so far.

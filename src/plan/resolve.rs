@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::estimate::{dataset_bytes, estimate};
 use super::options::{self, ServerFigures};
 use super::{
-    DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan, WorkloadPlan,
+    DatasetPlan, FleetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan,
+    WorkloadPlan,
 };
 use crate::protocol::job::{Dataset, Transport};
 use crate::spec::{Document, HardwareSpec, LoadSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec};
@@ -63,6 +64,7 @@ pub fn resolve(
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),
         estimate: estimate(&contents, &mix, buffer_pool_bytes, log_bytes, load_threads),
         hardware: hardware_plan(hardware, working_dir),
+        fleet: FleetPlan::local(),
         profile: profile_plan(profile),
         dataset: DatasetPlan { contents, load_threads },
         workload: WorkloadPlan { kind: spec.workload.kind, mix },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{DatasetManifest, HostFacts};
+use super::facts::{DatasetManifest, HostFacts, ObserverFacts};
 use super::sample::{HostSample, ServerSample};
 
 /// One thing that happened on a host.
@@ -27,6 +27,8 @@ pub enum Event {
     },
     /// What a probe found.
     Probed(Box<HostFacts>),
+    /// What an observer found; it samples from the next `Start` on.
+    Observing(Box<ObserverFacts>),
     /// The server answers.
     ServerReady(ServerReady),
     /// The server stopped because it was told to.
@@ -68,6 +70,11 @@ pub enum Event {
     LoadReady {
         /// Seed of each thread's stream.
         streams: Vec<u64>,
+    },
+    /// Every load thread runs.
+    LoadStarted {
+        /// When the last of them began, in the agent's monotonic clock.
+        began_ns: i64,
     },
     /// What the load threads completed in one second.
     LoadSecond(LoadSecond),

@@ -9,6 +9,8 @@ use super::job::Dataset;
 pub struct HostFacts {
     /// Host name.
     pub hostname: String,
+    /// The kernel's random id of this boot: equal for two names of one machine, and for its containers.
+    pub boot_id: Option<String>,
     /// `uname -sr`.
     pub kernel: String,
     /// Machine architecture.
@@ -41,6 +43,21 @@ pub struct HostFacts {
     pub socket_path: String,
 }
 
+/// Facts about a host that only samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObserverFacts {
+    /// Host name.
+    pub hostname: String,
+    /// `uname -sr`.
+    pub kernel: String,
+    /// Processors online.
+    pub cpus: u32,
+    /// Total memory, bytes.
+    pub memory_bytes: u64,
+    /// The device that it watches.
+    pub device: DeviceFacts,
+}
+
 /// Longest path of a Unix socket, bytes: the kernel's 108 with its final zero.
 pub const LONGEST_SOCKET_PATH: usize = 107;
 
@@ -53,6 +70,8 @@ pub struct TargetFacts {
     pub state: TargetState,
     /// The same of the nearest directory that exists, in which a missing one would be made.
     pub nearest: TargetState,
+    /// `device:inode` of the directory, if it exists: what two paths or two host names share.
+    pub identity: Option<String>,
     /// The mount it stands on, or would stand on.
     pub mount: Option<MountFacts>,
     /// Space that the server's account may still use, bytes.

@@ -18,6 +18,8 @@ pub enum Job {
     },
     /// Look at the host; create nothing.
     Probe(ProbeJob),
+    /// Look at a device, and sample it from `Start` on without any server.
+    Observe(ObserveJob),
     /// Initialise a data directory if needed and start a server on it.
     Serve(ServeJob),
     /// Bring the dataset into being, or find that it is there.
@@ -26,7 +28,7 @@ pub enum Job {
     Load(LoadJob),
     /// Begin at a common moment: load threads run, samplers sample.
     Start(StartJob),
-    /// End load, preparation and sampling now, keeping what was measured.
+    /// End load, preparation and sampling (an observer's too) now, keeping what was measured.
     StopLoad,
     /// Stop the server cleanly.
     StopServer {
@@ -50,6 +52,13 @@ pub struct ProbeJob {
     pub server_program: Option<String>,
     /// Which account, when the profile names one.
     pub account: Option<String>,
+}
+
+/// What an observer watches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObserveJob {
+    /// A directory on the device, or the device itself, such as `/dev/sdb`.
+    pub device: String,
 }
 
 /// A dataset by its contents: equal values make equal tables.

@@ -9,7 +9,8 @@ use crate::analysis::{
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
-    DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan, WorkloadPlan,
+    DatasetPlan, FleetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan,
+    WorkloadPlan,
 };
 use crate::protocol::job::{Dataset, Transport};
 use crate::stats::device::DeviceRates;
@@ -248,6 +249,7 @@ fn plan() -> Plan {
             ]),
             platform: pairs(&[("Server", "Dell PowerEdge R730"), ("Processors", "2 × Xeon E5-2690 v4")]),
         },
+        fleet: FleetPlan::local(),
         profile: ProfilePlan {
             name: "quick".into(),
             file: "profiles/quick.yaml".into(),

@@ -10,7 +10,7 @@ use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{LoadEndCause, LoadEnded};
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::protocol::{Event, Job};
-use crate::result::{COORDINATOR, Record};
+use crate::result::{COORDINATOR, HostStart, Record};
 
 /// Longest wait for load threads to connect and prepare their statements.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -59,7 +59,9 @@ impl Session<'_> {
         let t0_ns = begin_ns + seconds(plan.warmup_s);
         let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
         let start = StartJob { begin_ns, t0_ns, end_ns, events: plan.events };
-        self.record(COORDINATOR, Record::RunStarted { run, begin_ns, t0_ns, end_ns });
+        let host = self.fleet.host().to_owned();
+        let instances = vec![HostStart { host, begin_ns, t0_ns, end_ns }];
+        self.record(COORDINATOR, Record::RunStarted { run, instances, observers: Vec::new() });
         self.fleet.send(&Job::Start(start));
         self.watcher.saw(&Progress::Started);
         Ok(start)

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use nix::unistd::geteuid;
 
-use crate::protocol::facts::{DatasetState, HostFacts, MountFacts, ServerFacts, TargetFacts};
+use super::devices::BlockDevices;
+use super::mounts::MountTable;
+use crate::protocol::facts::{DatasetState, HostFacts, MountFacts, ObserverFacts, ServerFacts, TargetFacts};
 use crate::protocol::sample::{CpuCounters, IoPressure};
 
 /// This host, with what others found about target, server, dataset, socket and journal. What /proc does not
@@ -27,6 +29,7 @@ pub fn facts(
     let architecture = Some(kernel("arch")).filter(|a| !a.is_empty());
     HostFacts {
         hostname: kernel("hostname"),
+        boot_id: Some(kernel("random/boot_id")).filter(|id| !id.is_empty()),
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")).trim().to_owned(),
         architecture: architecture.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         os: parse_pretty_name(&text("/etc/os-release"))
@@ -46,6 +49,21 @@ pub fn facts(
         open_files,
         journal_mount,
     }
+}
+
+/// Facts about a host that only samples the device that `path` is or is on; `None` when there is none.
+#[must_use]
+pub fn observer_facts(path: &Path) -> Option<ObserverFacts> {
+    let mounts = MountTable::of_this_process();
+    let number = mounts.device_of(path)?;
+    let kernel = |name: &str| text_of(&Path::new("/proc/sys/kernel").join(name)).trim().to_owned();
+    Some(ObserverFacts {
+        hostname: kernel("hostname"),
+        kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")).trim().to_owned(),
+        cpus: count_cpus(&text_of(Path::new("/proc/stat"))),
+        memory_bytes: parse_memory(&text_of(Path::new("/proc/meminfo")), "MemTotal").unwrap_or(0),
+        device: BlockDevices::new(Path::new("/sys"), mounts).facts(&number)?,
+    })
 }
 
 fn text_of(path: &Path) -> String {

@@ -140,6 +140,13 @@ impl MountTable {
         })
     }
 
+    /// `major:minor` of the block device that `path` is, or that it or its nearest ancestor is on.
+    #[must_use]
+    pub fn device_of(&self, path: &Path) -> Option<String> {
+        let existing = resolve(path).existing;
+        block_number(&existing).or_else(|| self.device_number(self.mount_of(&existing)?))
+    }
+
     /// `major:minor` of the block device that a mount stands on.
     ///
     /// An anonymous filesystem (btrfs, overlay, …) stands on its source, when that is a block device,

@@ -6,7 +6,7 @@ use super::devices::BlockDevices;
 use super::diskstats::DiskReader;
 use super::host::{parse_cpu, parse_io_pressure};
 use super::kernel_file::KernelFile;
-use super::mounts::{MountTable, resolve};
+use super::mounts::MountTable;
 use crate::protocol::clock::monotonic_ns;
 use crate::protocol::sample::HostSample;
 
@@ -26,11 +26,11 @@ pub struct HostSampler {
 }
 
 impl HostSampler {
-    /// For the device that `target`, or its nearest ancestor that exists, is on.
+    /// For the device that `target` is, or that it (or its nearest ancestor that exists) is on.
     #[must_use]
     pub fn new(target: &Path) -> Self {
         let mounts = MountTable::of_this_process();
-        let headline = mounts.mount_of(&resolve(target).existing).and_then(|m| mounts.device_number(m));
+        let headline = mounts.device_of(target);
         let devices = BlockDevices::new(Path::new("/sys"), mounts);
         Self::of_devices(Path::new("/proc"), headline.map_or_else(Vec::new, |n| devices.stack(&n)))
     }

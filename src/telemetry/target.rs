@@ -28,6 +28,7 @@ pub fn inspect(path: &Path, uid_gid: Option<(u32, u32)>) -> TargetFacts {
     TargetFacts {
         state: state_of(&resolved.whole),
         nearest: state_of(&resolved.existing),
+        identity: fs::metadata(&resolved.whole).ok().map(|m| format!("{:x}:{}", m.dev(), m.ino())),
         mount: mount_of(&resolved.existing),
         free_bytes: blocks(if reserve_counts { Statvfs::blocks_free } else { Statvfs::blocks_available }),
         total_bytes: blocks(Statvfs::blocks),

@@ -21,6 +21,7 @@ fn plan(pool: &str, overrides: &[&str]) -> Plan {
 fn facts() -> HostFacts {
     HostFacts {
         hostname: "lab".into(),
+        boot_id: None,
         kernel: "Linux 6.1".into(),
         architecture: "x86_64".into(),
         os: None,
@@ -34,6 +35,7 @@ fn facts() -> HostFacts {
             path: "/mnt/dut".into(),
             state: TargetState::Writable,
             nearest: TargetState::Writable,
+            identity: None,
             mount: Some(MountFacts {
                 mount_point: "/mnt/dut".into(),
                 filesystem: "ext4".into(),
