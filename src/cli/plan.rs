@@ -25,7 +25,7 @@ pub fn plan(profiles: &Profiles, json: bool) -> Result<(), Failure> {
     let request = Request::from_profiles(profiles)?;
     let checked = request.check(None)?;
     checked.fleet.quit();
-    let (plan, facts) = (&request.plan, &checked.facts);
+    let (plan, facts) = (&request.plan, &checked.found.instances[0].1);
     if json {
         let document = PlanDocument {
             plan,

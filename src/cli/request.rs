@@ -6,12 +6,11 @@ use std::path::Path;
 use super::arguments::Profiles;
 use super::exit::{self, Failure};
 use super::output;
-use crate::fleet::{Fleet, local};
-use crate::plan::Plan;
+use crate::fleet::{Fleet, Way};
 use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight};
 use crate::plan::resolve::resolve;
-use crate::protocol::facts::HostFacts;
-use crate::run::probe;
+use crate::plan::{Plan, Reach};
+use crate::run::{Found, probe};
 use crate::spec::{Document, HardwareSpec, ProfileSpec, Source, read_hardware, read_profile};
 
 /// What was asked for, and where it was written.
@@ -38,13 +37,18 @@ impl Request {
         Self { plan, sources: None }
     }
 
-    /// Starts the agent, has it look at its host (and at the result's place), and compares.
+    /// Starts the agents, has them look at their hosts (and at the result's place), and compares.
     pub fn check(&self, result: Option<&Path>) -> Result<Checked, Failure> {
-        let mut fleet = local::start()?;
+        let mut fleet = Fleet::default();
         super::signals::interrupt(&fleet)?;
-        let facts = probe(&self.plan, result, &mut fleet)?;
-        let preflight = preflight(&self.plan, &facts);
-        Ok(Checked { fleet, facts, preflight })
+        let hosts = &self.plan.fleet;
+        let way = |reach: Reach| if reach == Reach::Local { Way::Local } else { Way::Ssh(None) };
+        let instances = hosts.instances.iter().map(|i| (i.host.as_str(), way(i.reach)));
+        let observers = hosts.observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
+        fleet.connect(instances.chain(observers), hosts.keep_binary)?;
+        let found = probe(&self.plan, result, &mut fleet)?;
+        let preflight = preflight(&self.plan, &found.instances[0].1);
+        Ok(Checked { fleet, found, preflight })
     }
 
     /// Prints warnings, and turns refusals into a failure.
@@ -78,12 +82,12 @@ impl Request {
     }
 }
 
-/// A plan's host as it was found. The agent is still there.
+/// A plan's hosts as they were found. The agents are still there.
 pub struct Checked {
-    /// The agent.
+    /// The agents.
     pub fleet: Fleet,
-    /// What it found.
-    pub facts: HostFacts,
+    /// What they found.
+    pub found: Found,
     /// What stands against the plan.
     pub preflight: Preflight,
 }

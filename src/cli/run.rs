@@ -10,12 +10,11 @@ use super::request::Request;
 use super::terminal::Terminal;
 use crate::analysis::analyze;
 use crate::durable;
-use crate::plan::Plan;
-use crate::protocol::facts::HostFacts;
+use crate::plan::{Plan, Reach};
 use crate::report;
 use crate::result::ResultError;
 use crate::result::bundle::read_plan;
-use crate::run::execute;
+use crate::run::{Found, execute};
 
 /// Where results go unless told otherwise.
 const RESULTS: &str = "reports/runs";
@@ -45,13 +44,13 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
         checked.fleet.quit();
         return Err(failure);
     }
-    refuse_inside_dataset(&folder, &checked.facts)?;
+    refuse_inside_dataset(&folder, &request.plan, &checked.found)?;
     if arguments.out.is_none() {
         std::fs::create_dir_all(RESULTS)
             .map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))?;
     }
     let mut terminal = Terminal::new(&request.plan);
-    let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
+    let finish = execute(&request.plan, &checked.found, checked.fleet, &folder, &mut terminal)?;
     terminal.finish();
     match (show(&folder), exit::after(&finish)) {
         (shown, None) => shown,
@@ -87,7 +86,9 @@ fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
 }
 
 /// drivestone may remove what is in its own folder on the device.
-fn refuse_inside_dataset(folder: &Path, facts: &HostFacts) -> Result<(), Failure> {
+fn refuse_inside_dataset(folder: &Path, plan: &Plan, found: &Found) -> Result<(), Failure> {
+    let here = plan.fleet.instances.iter().position(|instance| instance.reach == Reach::Local);
+    let Some((_, facts)) = here.and_then(|place| found.instances.get(place)) else { return Ok(()) };
     let own = Path::new(&facts.target.path).join("drivestone");
     let parent = durable::folder_of(folder);
     match parent.canonicalize() {
