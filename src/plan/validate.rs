@@ -1,5 +1,7 @@
 //! A plan that comes from a file may have been edited: it must keep within what a profile can say.
 
+mod fleet;
+
 use super::{PLAN_FORMAT, Plan, RunPlan, options};
 use crate::spec::{Ids, Tables, Threads, is_name};
 
@@ -44,14 +46,15 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
             "server.options holds what no profile can set",
         )?;
     }
+    fleet::validate(&plan.fleet)?;
     check(!plan.runs.is_empty(), "runs is empty")?;
-    plan.runs.iter().try_for_each(validate_run)
+    plan.runs.iter().try_for_each(|run| validate_run(run, plan.fleet.instances.len()))
 }
 
-fn validate_run(run: &RunPlan) -> Result<(), String> {
+fn validate_run(run: &RunPlan, hosts: usize) -> Result<(), String> {
     let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(format!("runs: {wrong}")) };
     check(Threads::admits(run.threads), "threads is out of range")?;
-    check(run.instances == 1, "instances is not 1")?;
+    check((1..=hosts).contains(&(run.instances as usize)), "instances is out of range")?;
     check(run.warmup_s <= LONGEST_S, "warmup_s is out of range")?;
     check(run.duration_s.is_none_or(|s| (1..=LONGEST_S).contains(&s)), "duration_s is out of range")?;
     check(run.events != Some(0), "events is 0")?;
