@@ -242,7 +242,7 @@ impl Fleet {
                 Event::Hello { protocol, version } => match Agent::refusal(&version, protocol) {
                     Some(reason) => Some(self.lose(place, reason)),
                     None => {
-                        agent.ready = true;
+                        agent.greet();
                         None
                     }
                 },

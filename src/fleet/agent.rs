@@ -68,6 +68,14 @@ impl Agent {
         }
     }
 
+    /// It has said hello: what a login shell complained of before explains nothing that comes.
+    pub fn greet(&mut self) {
+        self.ready = true;
+        if let Some(complaints) = &self.complaints {
+            complaints.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
     /// Closes its input once everything is written.
     pub fn close(&mut self) {
         self.jobs = None;
@@ -93,6 +101,8 @@ impl Agent {
         let said = complaints.map(|tail| tail.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let said = said.map(|said| ssh::explain(&self.host, &said)).filter(|said| !said.is_empty());
         match (said, status) {
+            // Before there was an agent, ssh's own words say it all.
+            (Some(said), _) if !self.ready => said,
             (Some(said), _) => format!("{noticed}: {said}"),
             (None, Ok(Some(status))) => format!("{noticed} ({status})"),
             (None, _) => noticed.to_owned(),

@@ -21,7 +21,7 @@ const OPTIONS: [&str; 11] = [
 ];
 
 /// What ssh says, and what its user can do about it.
-const HINTS: [(&str, &str); 6] = [
+const HINTS: [(&str, &str); 7] = [
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
         "its key is not the one in known_hosts: find out why before you remove the old one with `ssh-keygen -R`",
@@ -42,6 +42,7 @@ const HINTS: [(&str, &str); 6] = [
         "Connection refused",
         "no ssh server answers there: is it running, on the port that ~/.ssh/config names?",
     ),
+    ("No route to host", "nothing answers at its address: is the host up, and the address right?"),
     ("timed out", "nothing answers at its address: is the host up, and the address right?"),
 ];
 

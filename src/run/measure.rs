@@ -97,16 +97,15 @@ impl Session<'_> {
                 clocks.push((host.clone(), offset));
             }
         }
-        let seconds = |s: u64| i64::try_from(s).unwrap_or(i64::MAX / SECOND_NS) * SECOND_NS;
         let slowest_ns = clocks.iter().map(|(_, offset)| offset.bound_ns).max().unwrap_or(0);
         let begin_ns = monotonic_ns() + LEAD_NS + 4 * slowest_ns;
         let mut starts = Vec::new();
         for (host, offset) in clocks {
-            let begin_ns = offset.to_agent(begin_ns);
-            let t0_ns = begin_ns + seconds(plan.warmup_s);
-            let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
-            self.fleet.send(&host, Job::Start(StartJob { begin_ns, t0_ns, end_ns, events: plan.events }));
-            starts.push(HostStart { host, begin_ns, t0_ns, end_ns });
+            let start = start_on(host, begin_ns, offset, plan);
+            let HostStart { begin_ns, t0_ns, end_ns, .. } = start;
+            self.fleet
+                .send(&start.host, Job::Start(StartJob { begin_ns, t0_ns, end_ns, events: plan.events }));
+            starts.push(start);
         }
         let (observers, instances): (Vec<_>, _) =
             starts.into_iter().partition(|start: &HostStart| observers.contains(&start.host));
@@ -252,9 +251,77 @@ struct Following {
     measured: u64,
 }
 
+/// The moments of a run that begins at `begin_ns` of our clock, in a host's.
+fn start_on(host: String, begin_ns: i64, offset: ClockOffset, plan: &RunPlan) -> HostStart {
+    let seconds = |s: u64| i64::try_from(s).unwrap_or(i64::MAX / SECOND_NS) * SECOND_NS;
+    let begin_ns = offset.to_agent(begin_ns);
+    let t0_ns = begin_ns + seconds(plan.warmup_s);
+    let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
+    HostStart { host, begin_ns, t0_ns, end_ns }
+}
+
 /// When a load that is bounded by time is overdue. One bounded by events alone has no such moment.
 fn planned_end(starts: &[HostStart]) -> Instant {
     let length = |start: &HostStart| Some(u64::try_from(start.end_ns? - start.begin_ns).unwrap_or(0));
     let length = starts.iter().filter_map(length).max();
     Instant::now() + length.map_or(NEVER, |ns| Duration::from_nanos(ns) + END_TIMEOUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A clock that started `offset` away from the coordinator's and runs `ppm` too fast.
+    #[derive(Debug, Clone, Copy)]
+    struct Clock {
+        offset: i64,
+        ppm: i64,
+    }
+
+    impl Clock {
+        fn at(self, ours_ns: i64) -> i64 {
+            ours_ns + self.offset + ours_ns / 1_000_000 * self.ppm
+        }
+    }
+
+    fn clock() -> impl Strategy<Value = (Clock, i64, i64)> {
+        let clock = (-1_000_000_000_000_i64..1_000_000_000_000, -100_i64..=100);
+        (clock.prop_map(|(offset, ppm)| Clock { offset, ppm }), 1_000_i64..5_000_000, 1_000_i64..5_000_000)
+    }
+
+    proptest! {
+        /// One moment falls into the same second on every host, unless it lies nearer to the second's edge
+        /// than the offsets are known at that moment.
+        #[test]
+        fn a_moment_is_in_the_same_second_everywhere(
+            hosts in prop::collection::vec(clock(), 2..16),
+            asked in 0_i64..3_600_000_000_000,
+            warmup_s in 0_u64..600,
+            after in 0_i64..3_600_000_000_000,
+        ) {
+            let plan = RunPlan {
+                threads: 1, instances: 2, warmup_s, duration_s: Some(3600), events: None,
+                report_interval_s: 1, seed: 1,
+            };
+            let begin_ns = asked + LEAD_NS;
+            let moment = begin_ns + after;
+            let second = |at_ns: i64, start: &HostStart| (at_ns - start.t0_ns).div_euclid(SECOND_NS);
+            let t0_ns = begin_ns + i64::try_from(warmup_s).unwrap() * SECOND_NS;
+            let planned = (moment - t0_ns).div_euclid(SECOND_NS);
+            let from_edge = (moment - t0_ns).rem_euclid(SECOND_NS);
+            let from_edge = from_edge.min(SECOND_NS - from_edge);
+            for (clock, there, back) in hosts {
+                let offset = ClockOffset::from_round_trip(asked, clock.at(asked + there), asked + there + back);
+                let start = start_on("vm".to_owned(), begin_ns, offset, &plan);
+                // The clock's seconds are not quite ours either, so that the bound grows with the run.
+                let known = offset.bound_at(moment);
+                if from_edge > known {
+                    prop_assert_eq!(second(clock.at(moment), &start), planned);
+                }
+                prop_assert!((second(clock.at(moment), &start) - planned).abs() <= 1 + known / SECOND_NS);
+            }
+        }
+    }
 }
