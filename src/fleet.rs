@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::protocol::{Event, Job};
 use agent::Agent;
 use clock::ClockOffset;
-use equip::{EquipError, Equipment};
+use equip::{EquipError, Equipment, Sign};
 
 /// An agent that has been silent for so long is lost.
 const SILENCE: Duration = Duration::from_secs(8);
@@ -90,7 +90,7 @@ enum Line {
     /// An event, and when it was read.
     Event(Box<Event>, i64),
     /// Something goes on while a host is being equipped.
-    Alive,
+    Sign(Sign),
     Unreadable(String),
     Refused(EquipError),
     End,
@@ -237,12 +237,18 @@ impl Fleet {
         agent.heard = Instant::now();
         let host = agent.host.clone();
         match line {
-            Line::Alive => None,
+            Line::Sign(sign) => {
+                if sign == Sign::Reached {
+                    agent.forget_complaints();
+                }
+                None
+            }
             Line::Event(event, read_ns) => match *event {
                 Event::Hello { protocol, version } => match Agent::refusal(&version, protocol) {
                     Some(reason) => Some(self.lose(place, reason)),
                     None => {
-                        agent.greet();
+                        agent.forget_complaints();
+                        agent.ready = true;
                         None
                     }
                 },
@@ -261,7 +267,13 @@ impl Fleet {
                 Some(Incoming::Event { host, event: Event::Warning { text } })
             }
             Line::Refused(EquipError::Cut(_)) => Some(self.lose_connection(place)),
-            Line::Refused(error) => Some(self.lose(place, error.to_string())),
+            Line::Refused(error) => {
+                let reason = match agent.complaints() {
+                    Some(said) => format!("{error}: {said}"),
+                    None => error.to_string(),
+                };
+                Some(self.lose(place, reason))
+            }
             Line::End => Some(self.lose_connection(place)),
         }
     }

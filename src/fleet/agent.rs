@@ -68,9 +68,14 @@ impl Agent {
         }
     }
 
-    /// It has said hello: what a login shell complained of before explains nothing that comes.
-    pub fn greet(&mut self) {
-        self.ready = true;
+    /// What ssh and the other side have complained of since the last step, with what can be done.
+    pub fn complaints(&self) -> Option<String> {
+        let said = self.complaints.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(ssh::explain(&self.host, &said)).filter(|said| !said.is_empty())
+    }
+
+    /// What a login shell complained of explains nothing that comes later.
+    pub fn forget_complaints(&self) {
         if let Some(complaints) = &self.complaints {
             complaints.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
@@ -97,10 +102,7 @@ impl Agent {
             thread::sleep(Duration::from_millis(10));
             status = self.child.try_wait();
         }
-        let complaints = self.complaints.as_ref();
-        let said = complaints.map(|tail| tail.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        let said = said.map(|said| ssh::explain(&self.host, &said)).filter(|said| !said.is_empty());
-        match (said, status) {
+        match (self.complaints(), status) {
             // Before there was an agent, ssh's own words say it all.
             (Some(said), _) if !self.ready => said,
             (Some(said), _) => format!("{noticed}: {said}"),
@@ -127,8 +129,8 @@ fn converse(
 ) {
     let mut stdout = BufReader::new(stdout);
     if let Some(equipment) = equipment
-        && let Err(error) = equipment.hand_over(&mut stdout, &mut stdin, &|| {
-            say(Line::Alive);
+        && let Err(error) = equipment.hand_over(&mut stdout, &mut stdin, &|sign| {
+            say(Line::Sign(sign));
         })
     {
         say(Line::Refused(error));

@@ -19,13 +19,15 @@ const SCRIPT: &str = "\
     echo drivestone-host: $(uname -s) $(uname -m); \
     d=${XDG_CACHE_HOME:-$HOME/.cache}/drivestone; f=$d/$1; t=$f.$$; \
     good() { [ -f \"$1\" ] && [ \"$(sha256sum <\"$1\" | cut -c1-64)\" = \"$2\" ]; }; \
+    gone() { rm -f \"$t\"; rmdir \"$d\" 2>/dev/null; exit 1; }; \
+    no() { echo drivestone-host: \"$1\"; gone; }; \
     if good \"$f\" \"$2\"; then echo drivestone-host: here; exec \"$f\" agent; fi; \
-    gone() { rm -f \"$t\"; exit 1; }; trap gone HUP INT TERM PIPE; \
-    mkdir -p \"$d\" && : >\"$t\" || { echo drivestone-host: failed to make \"$t\"; exit 1; }; \
+    trap gone HUP INT TERM PIPE; \
+    mkdir -p \"$d\" && touch \"$t\" || no \"could not make $t\"; \
     echo drivestone-host: send; \
     head -c \"$3\" >\"$t\"; \
-    good \"$t\" \"$2\" && chmod 755 \"$t\" || \
-    { rm -f \"$t\"; echo drivestone-host: failed to store \"$3\" bytes as \"$t\"; exit 1; }; \
+    good \"$t\" \"$2\" && chmod 755 \"$t\" || no \"could not store $3 bytes as $t\"; \
+    \"$t\" --version >/dev/null || no \"could not run $t\"; \
     echo drivestone-host: here; \
     if [ \"$4\" = keep ]; then mv \"$t\" \"$f\" && exec \"$f\" agent; fi; \
     exec \"$t\" agent --remove-program";
@@ -37,6 +39,15 @@ pub struct Equipment {
     sha256: String,
     size: u64,
     keep: bool,
+}
+
+/// How far equipping a host has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// The shell there has answered.
+    Reached,
+    /// Another part of the program was sent.
+    Sending,
 }
 
 /// Why a host could not be equipped.
@@ -82,8 +93,7 @@ impl Equipment {
         format!("exec /bin/sh -c '{SCRIPT}' drivestone {name} {sha256} {size} {keep}")
     }
 
-    /// Sees the other side through until the agent is about to speak. `alive` is called at each sign of
-    /// progress.
+    /// Sees the other side through until the agent is about to speak, and tells how far it is.
     ///
     /// # Errors
     /// See [`EquipError`].
@@ -91,24 +101,24 @@ impl Equipment {
         &self,
         from: &mut impl BufRead,
         to: &mut impl Write,
-        alive: &dyn Fn(),
+        tell: &dyn Fn(Sign),
     ) -> Result<(), EquipError> {
         let machine = answer(from)?;
+        tell(Sign::Reached);
         let ours = format!("Linux {}", std::env::consts::ARCH);
         if machine != ours {
             return Err(EquipError::Foreign { theirs: machine, ours });
         }
-        alive();
         let mut told = answer(from)?;
         if told == "send" {
             // When it cannot take everything, its own words say why.
-            let _ = self.send(to, alive);
+            let _ = self.send(to, tell);
             told = answer(from)?;
         }
         if told == "here" { Ok(()) } else { Err(EquipError::Failed(told)) }
     }
 
-    fn send(&self, to: &mut impl Write, alive: &dyn Fn()) -> io::Result<()> {
+    fn send(&self, to: &mut impl Write, tell: &dyn Fn(Sign)) -> io::Result<()> {
         const CHUNK: usize = 256 * 1024;
         let mut program = program()?.take(self.size);
         let mut chunk = vec![0; CHUNK];
@@ -117,7 +127,7 @@ impl Equipment {
                 0 => return to.flush(),
                 n => to.write_all(&chunk[..n])?,
             }
-            alive();
+            tell(Sign::Sending);
         }
     }
 }
@@ -151,7 +161,7 @@ mod tests {
 
     fn hand_over(said: &str) -> (Result<(), EquipError>, u64) {
         let mut sent = Vec::new();
-        let result = equipment().hand_over(&mut said.as_bytes(), &mut sent, &|| {});
+        let result = equipment().hand_over(&mut said.as_bytes(), &mut sent, &|_| {});
         (result, sent.len() as u64)
     }
 
@@ -172,8 +182,8 @@ mod tests {
 
     #[test]
     fn what_stands_against_it_is_told() {
-        let failed = format!("{MARK} {}\n{MARK} failed to make /x\n", here());
-        let full = format!("{MARK} {}\n{MARK} send\n{MARK} failed to store 7 bytes as /x\n", here());
+        let failed = format!("{MARK} {}\n{MARK} could not make /x\n", here());
+        let full = format!("{MARK} {}\n{MARK} send\n{MARK} could not store 7 bytes as /x\n", here());
         let told =
             [format!("{MARK} Linux riscv64\n"), failed, full, "only a banner\n".to_owned(), String::new()]
                 .map(|said| hand_over(&said).0.unwrap_err().to_string());

@@ -31,7 +31,7 @@ const HINTS: [(&str, &str); 7] = [
         "its key is not known here: run `ssh HOST` once, compare the fingerprint and accept it",
     ),
     (
-        "Permission denied",
+        "Permission denied (",
         "`ssh HOST true` must work without a question: load the key into ssh-agent, or name it in ~/.ssh/config",
     ),
     (
