@@ -19,14 +19,7 @@ impl Folder {
     /// A new one; those of processes that are gone are cleared away.
     pub fn new() -> Self {
         let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts");
-        for left in fs::read_dir(&base).into_iter().flatten().flatten() {
-            let name = left.file_name().into_string().unwrap();
-            let owner = name.split_once('-').map_or("", |(pid, _)| pid);
-            if !Path::new("/proc").join(owner).exists() {
-                processes::end(&processes::of(&left.path()));
-                clear(&left.path());
-            }
-        }
+        clear_abandoned(&base);
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let folder = base.join(format!("{}-{number}", process::id()));
         fs::create_dir_all(folder.join("disks")).unwrap();
@@ -55,6 +48,18 @@ pub fn loops(image: &Path) -> Vec<String> {
     let output = list.args(["--noheadings", "--output", "NAME", "--associated"]).arg(image).output().unwrap();
     let names = String::from_utf8(output.stdout).unwrap();
     names.lines().map(|name| name.trim().to_owned()).collect()
+}
+
+/// Clears away what processes left that are gone, with the processes that still work there.
+pub fn clear_abandoned(base: &Path) {
+    for left in fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = left.file_name().into_string().unwrap();
+        let owner = name.split_once('-').map_or("", |(pid, _)| pid);
+        if !Path::new("/proc").join(owner).exists() {
+            processes::end(&processes::of(&left.path()));
+            clear(&left.path());
+        }
+    }
 }
 
 fn clear(folder: &Path) {
