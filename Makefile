@@ -4,12 +4,13 @@
 HARDWARE = hardware/this-machine.yaml
 PROFILE = profiles/quick.yaml
 
-.PHONY: help run build test lint
+.PHONY: help run build dist test lint
 
 help:
 	@echo 'make run     install what is missing, build, and measure this directory with the quick profile'
 	@echo '             (another one: make run HARDWARE=hardware/X.yaml PROFILE=profiles/Y.yaml)'
 	@echo 'make build   build the static release binary'
+	@echo 'make dist    build it, check that it is static, and leave it in dist/ with its checksum'
 	@echo 'make test    install what is missing, and run every test'
 	@echo 'make lint    formatting and clippy, warnings are errors'
 
@@ -21,6 +22,10 @@ run:
 build:
 	@sh .ci/prepare build
 	cargo build --release --locked
+
+dist:
+	@sh .ci/prepare build
+	@sh .ci/dist
 
 test:
 	@sh .ci/prepare tests
