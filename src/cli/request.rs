@@ -8,7 +8,7 @@ use super::exit::{self, Failure};
 use super::output;
 use crate::fleet::{Fleet, local};
 use crate::plan::Plan;
-use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight};
+use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight_fleet};
 use crate::plan::resolve::resolve;
 use crate::protocol::facts::HostFacts;
 use crate::run::probe;
@@ -43,7 +43,8 @@ impl Request {
         let mut fleet = local::start()?;
         super::signals::interrupt(&fleet)?;
         let facts = probe(&self.plan, result, &mut fleet)?;
-        let preflight = preflight(&self.plan, &facts);
+        let facts = vec![(fleet.host().to_owned(), facts)];
+        let preflight = preflight_fleet(&self.plan, &facts);
         Ok(Checked { fleet, facts, preflight })
     }
 
@@ -82,8 +83,8 @@ impl Request {
 pub struct Checked {
     /// The agent.
     pub fleet: Fleet,
-    /// What it found.
-    pub facts: HostFacts,
+    /// What was found, by host.
+    pub facts: Vec<(String, HostFacts)>,
     /// What stands against the plan.
     pub preflight: Preflight,
 }

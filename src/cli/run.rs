@@ -10,7 +10,7 @@ use super::request::Request;
 use super::terminal::Terminal;
 use crate::analysis::analyze;
 use crate::durable;
-use crate::plan::Plan;
+use crate::plan::{LOCAL, Plan};
 use crate::protocol::facts::HostFacts;
 use crate::report;
 use crate::result::ResultError;
@@ -45,13 +45,18 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
         checked.fleet.quit();
         return Err(failure);
     }
-    refuse_inside_dataset(&folder, &checked.facts)?;
+    for (_, facts) in checked.facts.iter().filter(|(host, _)| host == LOCAL) {
+        refuse_inside_dataset(&folder, facts)?;
+    }
     if arguments.out.is_none() {
         std::fs::create_dir_all(RESULTS)
             .map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))?;
     }
     let mut terminal = Terminal::new(&request.plan);
-    let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
+    let Some((_, facts)) = checked.facts.first() else {
+        return Err(Failure::new(exit::PREPARING, "no host was looked at"));
+    };
+    let finish = execute(&request.plan, facts, checked.fleet, &folder, &mut terminal)?;
     terminal.finish();
     match (show(&folder), exit::after(&finish)) {
         (shown, None) => shown,
