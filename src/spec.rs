@@ -34,7 +34,7 @@ pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec, is_
 pub use names::{HostName, is_host, is_hypervisor, is_object};
 pub use profile::{
     DatasetSpec, Ids, LoadSpec, LossSpec, ProfileSpec, ServerSpec, Tables, Threads, TransportSpec,
-    WorkloadSpec,
+    WorkloadSpec, is_variable,
 };
 pub use size::{ByteSize, PageSize, PoolSizeSpec};
 pub use source::{Place, Source};

@@ -7,7 +7,7 @@ use super::arguments::Profiles;
 use super::exit::{self, Failure};
 use super::output;
 use crate::fleet::{Fleet, Way};
-use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight};
+use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight_fleet};
 use crate::plan::resolve::resolve;
 use crate::plan::{Plan, Reach};
 use crate::run::{Found, probe};
@@ -47,7 +47,7 @@ impl Request {
         let observers = hosts.observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
         fleet.connect(instances.chain(observers), hosts.keep_binary)?;
         let found = probe(&self.plan, result, &mut fleet)?;
-        let preflight = preflight(&self.plan, &found.instances[0].1);
+        let preflight = preflight_fleet(&self.plan, &found.instances);
         Ok(Checked { fleet, found, preflight })
     }
 

@@ -274,6 +274,13 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_no_run_needs_are_left_alone() {
+        let fleet = on(HOSTS, "counts=1,3").unwrap().fleet;
+        let hosts: Vec<&str> = fleet.instances.iter().map(|instance| instance.host.as_str()).collect();
+        assert_eq!(hosts, ["a", "b", "c"]);
+    }
+
+    #[test]
     fn no_more_instances_than_hosts() {
         let messages =
             [on(HOSTS, "counts=2,8"), on("", "counts=4"), on("instances: {hosts: [a]}\n", "counts=2")]

@@ -242,14 +242,20 @@ fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Stri
     deserializer.deserialize_map(VariablesVisitor)
 }
 
+/// Whether a text is spelt like a server variable, perhaps of a named key cache.
+#[must_use]
+pub fn is_variable(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'))
+}
+
 /// A server variable in the spelling of `SHOW VARIABLES`, so that one variable has one name.
 struct VariableName(String);
 
 impl<'de> Deserialize<'de> for VariableName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let letters = name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
-        if letters && name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        if is_variable(&name) {
             return Ok(Self(name));
         }
         Err(D::Error::custom(format!(

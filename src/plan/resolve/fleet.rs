@@ -9,7 +9,8 @@ use crate::spec::{
     machine_name,
 };
 
-/// The hosts that two profiles name.
+/// The hosts that two profiles name. Those that no run needs are left alone: to load a dataset there would take
+/// hours for nothing.
 pub(super) fn fleet(hardware: &HardwareSpec, profile: &ProfileSpec) -> FleetPlan {
     let observers = hardware.observers.iter().map(|observer| ObserverPlan {
         host: observer.host.as_str().to_owned(),
@@ -24,8 +25,12 @@ pub(super) fn fleet(hardware: &HardwareSpec, profile: &ProfileSpec) -> FleetPlan
         ..FleetPlan::local()
     };
     let Some(spec) = &hardware.instances else { return fleet };
+    let mut instances = instances(spec);
+    if let Some(most) = profile.load.counts.iter().flatten().map(|count| count.get()).max() {
+        instances.truncate(most as usize);
+    }
     FleetPlan {
-        instances: instances(spec),
+        instances,
         libvirt: spec.libvirt.as_ref().map(libvirt),
         idle: match spec.idle {
             IdleSpec::Leave => IdlePolicy::Leave,

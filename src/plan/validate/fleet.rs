@@ -69,6 +69,8 @@ fn validate_libvirt(libvirt: &LibvirtPlan, machines: usize) -> Result<(), String
 mod tests {
     use std::path::Path;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::plan::Plan;
     use crate::plan::resolve::resolve;
@@ -76,18 +78,18 @@ mod tests {
 
     const PROFILE: &str = include_str!("../../../profiles/quick.yaml");
 
-    fn plan(hardware: &str) -> Plan {
+    fn plan(hardware: &str, counts: &str) -> Plan {
         let hardware = parse_hardware("h.yaml", hardware).unwrap();
-        let profile = parse_profile("p.yaml", PROFILE, &["counts=2,4".to_owned()]).unwrap();
+        let profile = parse_profile("p.yaml", PROFILE, &[counts.to_owned()]).unwrap();
         resolve(&hardware, &profile, Path::new("/lab"), 1).unwrap()
     }
 
     fn by_ssh() -> Plan {
-        plan(include_str!("../../../hardware/example-ssh-hosts.yaml"))
+        plan(include_str!("../../../hardware/example-ssh-hosts.yaml"), "counts=2,4")
     }
 
     fn by_libvirt() -> Plan {
-        plan(include_str!("../../../hardware/dell-r730-cluster.yaml"))
+        plan(include_str!("../../../hardware/dell-r730-cluster.yaml"), "counts=2,16")
     }
 
     #[test]
@@ -105,6 +107,33 @@ mod tests {
             edit(&mut edited);
             let wrong = super::super::validate(&edited).unwrap_err();
             assert!(wrong.contains(told), "{told}: {wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_profile_says_is_valid(
+            (machines, hypervisors) in (1..=64_u32, 1..=16_u32),
+            hosts in prop::collection::vec("[-a-c.@_]{1,4}|local|vm[0-9]{1,2}", 1..5),
+            counts in prop::collection::vec(1..=6_u32, 1..3),
+            (pool, memory) in ("[-a./<+]{1,3}|dut", "(1|9|400)(B|MiB|GB|TiB)"),
+        ) {
+            let uris: String = (0..hypervisors).map(|n| format!("qemu+ssh://n{n}/system, ")).collect();
+            let start = "name: h\ndescription: d\ndevice: {path: /mnt/dut}\nmemory: {buffer_pool: 10%}\ninstances:\n";
+            let observers = hosts.iter().map(|host| format!("  - {{host: '{host}', device: /dev/sdb}}\n"));
+            let observers = format!("observers:\n{}", observers.take(1).collect::<String>());
+            let made = format!(
+                "  libvirt: {{hypervisors: [{uris}], machines: {machines}, image: {{pool: '{pool}', volume: i}}, \
+                 pool: p, network: n, vcpus: 1, memory: {memory}, disks: {{data: {memory}}}}}\n{observers}"
+            );
+            let listed = format!("  hosts: ['{}']\n", hosts.join("', '"));
+            let profile = parse_profile("p.yaml", PROFILE, &[format!("counts={counts:?}")]);
+            for instances in [made, listed] {
+                let hardware = parse_hardware("h.yaml", &format!("{start}{instances}"));
+                let (Ok(hardware), Ok(profile)) = (hardware, &profile) else { continue };
+                let Ok(plan) = resolve(&hardware, profile, Path::new("/"), 1) else { continue };
+                prop_assert_eq!(super::super::validate(&plan), Ok(()));
+            }
         }
     }
 
