@@ -134,7 +134,7 @@ fn assert_bundle_is_whole(bundle: &Path) {
     assert_eq!(names(bundle), [&files[..], &["servers"]].concat());
     assert_eq!(names(&bundle.join("servers")), ["local.cnf", "local.log"]);
     for name in files.into_iter().chain(["servers/local.cnf", "servers/local.log"]) {
-        let text = fs::read_to_string(bundle.join(&name)).unwrap();
+        let text = fs::read_to_string(bundle.join(name)).unwrap();
         assert!(!text.is_empty(), "{name} is empty");
         for word in ["IDENTIFIED", "drivestone@"] {
             assert!(!text.contains(word), "{name} holds {word}");
