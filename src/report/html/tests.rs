@@ -127,7 +127,9 @@ fn an_hour_stays_small_and_figures_that_are_none_do_no_harm() {
     let size = render(&[hour.clone()]).unwrap().len();
     assert!(size < 1_000_000, "{size} bytes");
     let run = &mut hour.runs[0];
-    (run.tps, run.latency, run.percentiles) = (f64::NAN, None, Vec::new());
+    let figures = run.figures.as_mut().unwrap();
+    (figures.tps, figures.latency) = (f64::NAN, None);
+    run.percentiles = Vec::new();
     run.series.iter_mut().for_each(|point| point.tps = f64::INFINITY);
     let page = render(&[hour]).unwrap();
     assert!(!page.contains("NaN") && !page.contains(">inf"));
