@@ -161,9 +161,9 @@ pub struct RunAnalysis {
     pub per_instance: Vec<InstanceAnalysis>,
     /// Hosts that only sampled.
     pub observers: Vec<ObserverAnalysis>,
-    /// How evenly instances were served; `None` for one.
+    /// How evenly instances were served; `None` for one, or without headline.
     pub fairness: Option<Fairness>,
-    /// What others print in place of the percentile of all transactions; `None` for one.
+    /// What others print in place of the percentile of all transactions; `None` for one, or without headline.
     pub others_print: Option<OthersPrint>,
     /// What may be concluded.
     pub findings: Vec<Finding>,

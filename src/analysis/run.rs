@@ -37,6 +37,8 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         all_as_one(&totals.all, ages, &views)
     });
     let per_instance = views.iter().map(|view| view.analysis(run, gathered)).collect::<Vec<_>>();
+    // Instances are compared over the same seconds or not at all.
+    let compared = headline.filter(|_| run.is_fleet()).map(|_| per_instance.as_slice());
     let mut analysis = RunAnalysis {
         outcome,
         reason,
@@ -49,8 +51,8 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         series: series::points(run),
         percentiles: headline.map(|(_, totals)| percentiles(&totals.all.latency)).unwrap_or_default(),
         segments: segments(run, headline.map(|(place, _)| place)),
-        fairness: fleet::fairness(&per_instance).filter(|_| run.is_fleet()),
-        others_print: fleet::others_print(&per_instance).filter(|_| run.is_fleet()),
+        fairness: compared.and_then(fleet::fairness),
+        others_print: compared.and_then(fleet::others_print),
         observers: observers(run, headline.map(|(_, totals)| &totals.all)),
         per_instance,
         findings: Vec::new(),

@@ -79,7 +79,7 @@ pub(super) fn statements(run: &RunAnalysis) -> Vec<String> {
     let headline = run.segments.iter().find(|segment| segment.headline);
     match (&run.figures, headline) {
         (None, _) => said.push(format!(
-            "No headline: all {} instances were never together for half of the planned time. Each stretch of \
+            "No headline: the {} instances were never all together for half of the planned time. Each stretch of \
              constant membership stands for itself.",
             run.instances
         )),
@@ -195,7 +195,7 @@ fn io_grid(run: &RunAnalysis) -> Grid {
 }
 
 /// Columns that are left out, so that a line stays within a terminal.
-const LEFT_OUT: [&str; 2] = ["rareq-sz", "wareq-sz"];
+const LEFT_OUT: [&str; 4] = ["rareq-sz", "wareq-sz", "f/s", "f_await"];
 
 fn observer_grid(run: &RunAnalysis) -> Grid {
     let mut headers = vec!["Observer", "Device"];

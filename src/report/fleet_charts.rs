@@ -43,7 +43,7 @@ pub(super) fn scaling(result: &ResultAnalysis) -> Vec<Chart> {
         x: Axis {
             label: "Instances".to_owned(),
             bounds: Some((0.0, points.last().map_or(1.0, |point| f64::from(point.0) * 1.05))),
-            ..Axis::of(Scale::Linear)
+            ..Axis::of(Scale::Whole)
         },
         y: Axis::of(Scale::Linear),
         series: vec![Series { name: unit.to_owned(), points: series, style: Style::Marked, colour }],

@@ -1,5 +1,7 @@
 //! Made-up analyses for tests: plausible figures, always the same.
 
+pub(super) mod fleet;
+
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 

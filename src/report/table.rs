@@ -28,10 +28,15 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
         vec![results.iter().map(|result| title(result, results.len())).collect(), headline(results)];
     let several = results.iter().map(|result| result.runs.len()).sum::<usize>() > 1;
     for result in results {
+        if let Some(mut grid) = fleet::scaling(result) {
+            if results.len() > 1 {
+                grid.title += &format!(" on {}", document::device_label(&result.plan));
+            }
+            blocks.push(grid_text(&grid));
+        }
         for run in &result.runs {
             blocks.push(details(result, run, several));
         }
-        blocks.extend(fleet::scaling(result).map(|grid| grid_text(&grid)));
         if !result.notes.is_empty() {
             let of = if results.len() > 1 {
                 format!(" on {}", document::device_label(&result.plan))
@@ -108,14 +113,18 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
         out += &wrapped(&statement);
     }
     out.push('\n');
-    out += &device(run);
-    out.push('\n');
+    if run.figures.is_some() {
+        out += &device(run);
+        out.push('\n');
+    }
     for grid in fleet::grids(run) {
         out += &grid_text(&grid);
         out.push('\n');
     }
-    out += &anatomy(run);
-    out.push('\n');
+    if run.figures.is_some() {
+        out += &anatomy(run);
+        out.push('\n');
+    }
     let findings = run.findings.iter().map(|finding| {
         vec![document::mark(finding.holds).to_owned(), format!("{}: {}", finding.title, finding.text)]
     });
@@ -255,7 +264,20 @@ mod tests {
     }
 
     #[test]
+    fn golden_sweep() {
+        insta::assert_snapshot!(render(&[sample::fleet::sweep(&[2, 4], 60)]));
+    }
+
+    #[test]
+    fn golden_fleets_that_lost_an_instance() {
+        insta::assert_snapshot!(render(&[sample::fleet::lost(41), sample::fleet::lost(12)]));
+    }
+
+    #[test]
     fn no_line_is_wider_than_a_mail() {
+        let fleets = [sample::fleet::sweep(&[4, 16], 60), sample::fleet::lost(12)];
+        let fleets = render(&fleets);
+        assert!(fleets.lines().all(|line| line.chars().count() <= 100), "{fleets}");
         let all = render(&[sample::complete(), sample::partial(), sample::failed()]);
         let widest = all.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{widest:?}\n{all}");

@@ -111,7 +111,11 @@ impl Grid {
             (0..columns.len()).map(fold).collect()
         });
         let values: Vec<Vec<Option<f64>>> = values.collect();
-        let all = || values.iter().flatten().flatten().copied();
+        // Warm-up would set the scale; what is beyond it has the outermost colour.
+        let warmup = columns.partition_point(|column| column.0 < 0);
+        let from = if warmup < columns.len() { warmup } else { 0 };
+        let all =
+            || values.iter().flat_map(move |row: &Vec<Option<f64>>| row.iter().skip(from).flatten().copied());
         let high = all().fold(0.0, f64::max);
         let scale = match map.shade {
             Shade::Blues => Scale::Linear,
@@ -205,7 +209,8 @@ fn draw_row<'a>(
     let mut column = 0;
     for same in steps.chunk_by(|a, b| a == b) {
         let colour = same.first().copied().flatten().map_or(NOTHING, |step| shade.colour(step));
-        let corners = [(frame.x(column), y), (frame.x(column + same.len()), y + frame.row - 2)];
+        // Neighbours overlap by a pixel, or edges would shine through.
+        let corners = [(frame.x(column), y), (frame.x(column + same.len()) + 1, y + frame.row - 2)];
         root.draw(&Rectangle::new(corners, colour.filled()))?;
         column += same.len();
     }
