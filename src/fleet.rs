@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod local;
+pub mod vms;
 
 use std::io::Write as _;
 use std::process::{Child, ChildStdin};
