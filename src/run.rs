@@ -43,8 +43,11 @@ pub enum RunError {
 /// What a watcher is shown while a run goes on.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// The server is being started, its data directory initialised if need be.
-    ServerStarting,
+    /// Servers are being started, their data directories initialised if need be.
+    ServersStarting {
+        /// How many.
+        count: usize,
+    },
     /// A server answers.
     ServerReady {
         /// Its host.
@@ -100,8 +103,11 @@ pub enum Progress<'a> {
     },
     /// One report interval is over.
     Interval(&'a Interval),
-    /// The server is being stopped.
-    ServerStopping,
+    /// Servers are being stopped.
+    ServersStopping {
+        /// How many.
+        count: usize,
+    },
     /// Stopping, because the user asked for it.
     Interrupted,
     /// Something worth knowing that stops nothing.

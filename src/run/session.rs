@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn start_servers(&mut self, instances: &[String]) -> Result<Vec<(String, ServerReady)>, Halt> {
-        self.watcher.saw(&Progress::ServerStarting);
+        self.watcher.saw(&Progress::ServersStarting { count: instances.len() });
         let server = &self.plan.server;
         let job = Job::Serve(ServeJob {
             target: self.plan.hardware.target.clone(),
@@ -216,7 +216,7 @@ impl<'a> Session<'a> {
         if left.is_empty() {
             return Ok(());
         }
-        self.watcher.saw(&Progress::ServerStopping);
+        self.watcher.saw(&Progress::ServersStopping { count: of.len() });
         let patience = if cut_short { SHORT_STOP_PATIENCE } else { STOP_PATIENCE };
         for host in of {
             self.fleet.send(host, Job::StopServer { patience_s: patience.as_secs() });
