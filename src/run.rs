@@ -4,6 +4,7 @@ mod hosts;
 pub mod live;
 mod measure;
 mod session;
+mod steps;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
