@@ -143,8 +143,9 @@ impl Gathered {
     }
 
     fn lose(&mut self, from: String, reason: String, run_is_open: bool) {
-        if let Some(run) = self.runs.last_mut().filter(|_| run_is_open) {
-            run.lose(&from, &reason);
+        let run = self.runs.last_mut().filter(|_| run_is_open);
+        if run.is_none_or(|run| !run.lose(&from, &reason)) {
+            self.notes.push(format!("{from} was lost: {reason}"));
         }
         self.host(from).lost.get_or_insert(reason);
     }

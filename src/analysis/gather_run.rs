@@ -160,11 +160,15 @@ impl GatheredRun {
         instance.map(Member::Instance).or_else(|| observer().map(Member::Observer))
     }
 
-    /// A host of this run is lost. What was said first is the reason.
-    pub fn lose(&mut self, host: &str, reason: &str) {
-        if let Some(instance) = self.instances.iter_mut().find(|instance| instance.host == host) {
-            instance.lost.get_or_insert_with(|| reason.to_owned());
-        }
+    /// A host is lost; tells whether it carried an instance of this run. What was said first is the reason.
+    pub fn lose(&mut self, host: &str, reason: &str) -> bool {
+        let instance = self.instances.iter_mut().find(|instance| instance.host == host);
+        instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
+    }
+
+    /// Instances that took part to the end of what was measured.
+    pub fn present(&self) -> usize {
+        self.instances.iter().filter(|instance| self.stayed(instance)).count()
     }
 
     /// An event of an instance.

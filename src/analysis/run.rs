@@ -45,7 +45,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         workload: plan.workload.kind.name().to_owned(),
         threads: run.plan.threads,
         instances: run.plan.instances,
-        instances_present: run.instances.iter().filter(|instance| run.stayed(instance)).count(),
+        instances_present: run.present(),
         figures: together,
         device_name: device_name(&per_instance),
         series: series::points(run),
