@@ -13,6 +13,8 @@ use crate::stats::latency::{Distribution, MOST_COUNTED};
 
 /// One run.
 pub struct GatheredRun {
+    /// Its place in the plan.
+    pub number: usize,
     /// What was planned.
     pub plan: RunPlan,
     /// Its instances, in the order in which they were started.
@@ -92,7 +94,7 @@ impl GatheredInstance {
 impl GatheredRun {
     /// A run that starts on these hosts. Instances beyond the planned number are none.
     pub fn new(
-        plan: &RunPlan,
+        (number, plan): (usize, &RunPlan),
         mut instances: Vec<HostStart>,
         observers: Vec<HostStart>,
         hosts: &mut BTreeMap<String, GatheredHost>,
@@ -125,6 +127,7 @@ impl GatheredRun {
             host: start.host,
         });
         Self {
+            number,
             plan: plan.clone(),
             merging: Merging::new(instances.len(), plan.instances as usize),
             instances,

@@ -30,7 +30,11 @@ pub fn of_run(run: &GatheredRun, gathered: &Gathered) -> (Outcome, Option<String
         return (outcome, reason);
     }
     let label = format!("{present} of {} instances", run.plan.instances);
-    let reason = reason.map_or_else(|| label.clone(), |reason| format!("{label}: {reason}"));
+    let reason = match reason {
+        None => label,
+        Some(reason) if reason.starts_with(&label) => reason,
+        Some(reason) => format!("{label}: {reason}"),
+    };
     (if outcome == Outcome::Complete { Outcome::Partial } else { outcome }, Some(reason))
 }
 

@@ -120,7 +120,7 @@ impl Story {
         if self.closed {
             say(
                 COORDINATOR,
-                Record::RunEnded { run: 0, shortfall: self.lost.map(|_| "vm2 was lost".into()) },
+                Record::RunEnded { run: 0, shortfall: self.lost.map(|_| "vm2 was lost".to_owned()) },
             );
             say(COORDINATOR, Record::Closed { ending: Ending::Complete, reason: None });
         }
@@ -176,7 +176,7 @@ impl Story {
         let gone = self.lost.filter(|(lost, _)| *lost == instance).map(|(_, after)| after);
         if let Some(after) = gone.filter(|after| second >= *after) {
             if second == after {
-                say(&host_name, Record::Lost { reason: "ssh: connection reset".into() });
+                say(&host_name, Record::Lost { reason: format!("{host_name}: ssh: connection reset") });
             }
             return;
         }
