@@ -134,6 +134,8 @@ pub struct DatasetAnalysis {
 /// One measured interval.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunAnalysis {
+    /// Its place in the plan: runs before it may never have begun.
+    pub number: usize,
     /// How it ended.
     pub outcome: Outcome,
     /// Why, when it is not complete.

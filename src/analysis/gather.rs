@@ -10,7 +10,7 @@ use crate::protocol::Event;
 use crate::protocol::event::ServerReady;
 use crate::protocol::facts::{DeviceFacts, HostFacts, ObserverFacts};
 use crate::result::reader::{JournalReader, journal_path};
-use crate::result::{Ending, HostStart, Record, ResultError};
+use crate::result::{COORDINATOR, Ending, HostStart, Record, ResultError};
 
 /// Everything that a journal says, in the order of a result.
 pub struct Gathered {
@@ -24,6 +24,8 @@ pub struct Gathered {
     pub closed: Option<(Ending, Option<String>)>,
     /// Warnings, and what was noticed while reading.
     pub notes: Vec<String>,
+    /// There are several hosts, so that a note must name its own.
+    several: bool,
 }
 
 /// What one host said outside runs, as it stood last.
@@ -65,6 +67,7 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
         runs: Vec::new(),
         closed: None,
         notes: Vec::new(),
+        several: plan.fleet.instances.len() + plan.fleet.observers.len() > 1,
     };
     let mut run_is_open = false;
     for (entry, bytes) in reader.by_ref() {
@@ -131,8 +134,8 @@ impl Gathered {
         instances: Vec<HostStart>,
         observers: Vec<HostStart>,
     ) -> bool {
-        let Some(plan) = plan.runs.get(run).filter(|_| !instances.is_empty()) else { return false };
-        self.runs.push(GatheredRun::new(plan, instances, observers, &mut self.hosts));
+        let Some(run_plan) = plan.runs.get(run).filter(|_| !instances.is_empty()) else { return false };
+        self.runs.push(GatheredRun::new((run, run_plan), instances, observers, &mut self.hosts));
         true
     }
 
@@ -143,8 +146,9 @@ impl Gathered {
     }
 
     fn lose(&mut self, from: String, reason: String, run_is_open: bool) {
-        if let Some(run) = self.runs.last_mut().filter(|_| run_is_open) {
-            run.lose(&from, &reason);
+        let run = self.runs.last_mut().filter(|_| run_is_open);
+        if run.is_none_or(|run| !run.lose(&from, &reason)) && self.several {
+            self.notes.push(format!("{from} was lost: {reason}"));
         }
         self.host(from).lost.get_or_insert(reason);
     }
@@ -179,6 +183,9 @@ impl Gathered {
                     rows: manifest.measured.rows,
                     file_bytes: manifest.measured.file_bytes,
                 });
+            }
+            Event::Warning { text } if self.several && from != COORDINATOR => {
+                self.notes.push(format!("{from}: {text}"));
             }
             Event::Warning { text } => self.notes.push(text),
             _ => {}

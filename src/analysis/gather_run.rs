@@ -13,6 +13,8 @@ use crate::stats::latency::{Distribution, MOST_COUNTED};
 
 /// One run.
 pub struct GatheredRun {
+    /// Its place in the plan.
+    pub number: usize,
     /// What was planned.
     pub plan: RunPlan,
     /// Its instances, in the order in which they were started.
@@ -92,7 +94,7 @@ impl GatheredInstance {
 impl GatheredRun {
     /// A run that starts on these hosts. Instances beyond the planned number are none.
     pub fn new(
-        plan: &RunPlan,
+        (number, plan): (usize, &RunPlan),
         mut instances: Vec<HostStart>,
         observers: Vec<HostStart>,
         hosts: &mut BTreeMap<String, GatheredHost>,
@@ -125,6 +127,7 @@ impl GatheredRun {
             host: start.host,
         });
         Self {
+            number,
             plan: plan.clone(),
             merging: Merging::new(instances.len(), plan.instances as usize),
             instances,
@@ -160,11 +163,15 @@ impl GatheredRun {
         instance.map(Member::Instance).or_else(|| observer().map(Member::Observer))
     }
 
-    /// A host of this run is lost. What was said first is the reason.
-    pub fn lose(&mut self, host: &str, reason: &str) {
-        if let Some(instance) = self.instances.iter_mut().find(|instance| instance.host == host) {
-            instance.lost.get_or_insert_with(|| reason.to_owned());
-        }
+    /// A host is lost; tells whether it carried an instance of this run. What was said first is the reason.
+    pub fn lose(&mut self, host: &str, reason: &str) -> bool {
+        let instance = self.instances.iter_mut().find(|instance| instance.host == host);
+        instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
+    }
+
+    /// Instances that took part to the end of what was measured.
+    pub fn present(&self) -> usize {
+        self.instances.iter().filter(|instance| self.stayed(instance)).count()
     }
 
     /// An event of an instance.

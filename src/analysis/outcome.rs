@@ -8,7 +8,11 @@ use crate::result::Ending;
 /// Outcome of the whole result, with the reason when it is not complete.
 pub fn of_result(gathered: &Gathered) -> (Outcome, Option<String>) {
     match &gathered.closed {
-        Some((Ending::Complete, _)) => (Outcome::Complete, None),
+        Some((Ending::Complete, _)) => {
+            let runs = gathered.runs.iter().map(|run| of_run(run, gathered));
+            let partial = runs.into_iter().find(|(outcome, _)| *outcome == Outcome::Partial);
+            partial.unwrap_or((Outcome::Complete, None))
+        }
         Some((Ending::Interrupted, reason)) => (Outcome::Interrupted, reason.clone()),
         Some((Ending::Failed, reason)) => {
             let something = gathered.runs.iter().any(|run| run.last_second().is_some());
@@ -18,8 +22,24 @@ pub fn of_result(gathered: &Gathered) -> (Outcome, Option<String>) {
     }
 }
 
-/// Outcome of one run.
+/// Outcome of one run. One that lost an instance is not complete, whoever said so.
 pub fn of_run(run: &GatheredRun, gathered: &Gathered) -> (Outcome, Option<String>) {
+    let (outcome, reason) = told(run, gathered);
+    let present = run.present();
+    if !run.is_fleet() || present == run.plan.instances as usize || outcome == Outcome::Failed {
+        return (outcome, reason);
+    }
+    let label = format!("{present} of {} instances", run.plan.instances);
+    let reason = match reason {
+        None => label,
+        Some(reason) if reason.starts_with(&label) => reason,
+        Some(reason) => format!("{label}: {reason}"),
+    };
+    (if outcome == Outcome::Complete { Outcome::Partial } else { outcome }, Some(reason))
+}
+
+/// What the journal says of a run's end.
+fn told(run: &GatheredRun, gathered: &Gathered) -> (Outcome, Option<String>) {
     match (&run.shortfall, &gathered.closed) {
         (Some(None), _) => (Outcome::Complete, None),
         (Some(reason), Some((Ending::Interrupted, _))) => (Outcome::Interrupted, reason.clone()),

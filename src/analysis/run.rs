@@ -40,12 +40,13 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
     // Instances are compared over the same seconds or not at all.
     let compared = headline.filter(|_| run.is_fleet()).map(|_| per_instance.as_slice());
     let mut analysis = RunAnalysis {
+        number: run.number,
         outcome,
         reason,
         workload: plan.workload.kind.name().to_owned(),
         threads: run.plan.threads,
         instances: run.plan.instances,
-        instances_present: run.instances.iter().filter(|instance| run.stayed(instance)).count(),
+        instances_present: run.present(),
         figures: together,
         device_name: device_name(&per_instance),
         series: series::points(run),
@@ -159,10 +160,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// Why an instance did not take part to the end.
+/// Why an instance did not take part to the end, without the name of its host.
 fn lost(instance: &GatheredInstance, gathered: &Gathered) -> String {
     let known = || gathered.hosts.get(&instance.host)?.lost.clone();
-    instance.lost.clone().or_else(known).unwrap_or_else(|| "no reason was recorded".to_owned())
+    let reason = instance.lost.clone().or_else(known).unwrap_or_else(|| "no reason was recorded".to_owned());
+    let bare = reason.strip_prefix(&instance.host).and_then(|rest| rest.strip_prefix(": "));
+    bare.map_or_else(|| reason.clone(), str::to_owned)
 }
 
 /// Figures of all instances together.

@@ -120,7 +120,7 @@ impl Story {
         if self.closed {
             say(
                 COORDINATOR,
-                Record::RunEnded { run: 0, shortfall: self.lost.map(|_| "vm2 was lost".into()) },
+                Record::RunEnded { run: 0, shortfall: self.lost.map(|_| "vm2 was lost".to_owned()) },
             );
             say(COORDINATOR, Record::Closed { ending: Ending::Complete, reason: None });
         }
@@ -176,7 +176,7 @@ impl Story {
         let gone = self.lost.filter(|(lost, _)| *lost == instance).map(|(_, after)| after);
         if let Some(after) = gone.filter(|after| second >= *after) {
             if second == after {
-                say(&host_name, Record::Lost { reason: "ssh: connection reset".into() });
+                say(&host_name, Record::Lost { reason: format!("{host_name}: ssh: connection reset") });
             }
             return;
         }
@@ -364,6 +364,8 @@ fn without_half_of_the_plan_there_is_no_headline() {
     let result = Story { lost: Some((1, 2)), ..Story::default() }.analyzed();
     let run = &result.runs[0];
     assert_eq!((run.outcome, &run.figures), (Outcome::Partial, &None));
+    assert_eq!(run.reason.as_deref(), Some("3 of 4 instances: vm2 was lost"));
+    assert_eq!((result.outcome, &result.reason), (Outcome::Partial, &run.reason));
     assert_eq!(run.segments.iter().map(|s| s.seconds).collect::<Vec<_>>(), [2.0, 4.0]);
     let own: Vec<f64> = run.per_instance.iter().map(|own| own.figures.seconds).collect();
     assert_eq!(own, [6.0, 2.0, 6.0, 6.0], "each over what it measured");

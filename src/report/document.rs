@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::fleet;
 use super::number::{self, MISSING, or_missing};
 use crate::analysis::{Figures, Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis};
-use crate::plan::Plan;
+use crate::plan::{Plan, RunPlan};
 use crate::stats::device::DeviceRates;
 
 /// One row of the headline table: a run, or a result that has none.
@@ -38,7 +38,16 @@ pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
         let device = device_label(&result.plan);
         let of_run = |run| std::iter::once(run_row(&device, run)).chain(fleet::segment_rows(run));
         let runs = result.runs.iter().flat_map(of_run).collect::<Vec<_>>();
-        if runs.is_empty() { vec![row_without_run(&device, result)] } else { runs }
+        if runs.is_empty() {
+            return vec![row_without_run(&device, result, result.plan.runs.first())];
+        }
+        let begun = |number: &usize| result.runs.iter().any(|run| run.number == *number);
+        let missing = (0..result.plan.runs.len()).filter(|number| !begun(number));
+        let missing = missing.map(|number| {
+            let row = row_without_run(&device, result, result.plan.runs.get(number));
+            HeadlineRow { outcome: "NOT RUN".to_owned(), state: "failed", ..row }
+        });
+        runs.into_iter().chain(missing).collect()
     });
     rows.collect()
 }
@@ -70,8 +79,7 @@ pub(super) fn latency_ms(latency: Option<&LatencySummary>, value: fn(&LatencySum
     latency.map_or_else(|| MISSING.to_owned(), |latency| number::ms(value(latency)))
 }
 
-fn row_without_run(device: &str, result: &ResultAnalysis) -> HeadlineRow {
-    let planned = result.plan.runs.first();
+fn row_without_run(device: &str, result: &ResultAnalysis, planned: Option<&RunPlan>) -> HeadlineRow {
     let missing = || MISSING.to_owned();
     HeadlineRow {
         device: device.to_owned(),
@@ -276,6 +284,15 @@ mod tests {
         assert_eq!(device_label(&plan), "Samsung PM1735 1.6 TB");
         plan.hardware.device.clear();
         assert_eq!(device_label(&plan), "lab-r730");
+    }
+
+    #[test]
+    fn a_run_that_never_began_has_a_row_of_its_own() {
+        let mut result = sample::fleet::sweep(&[4, 8], 5);
+        result.runs.truncate(1);
+        let rows = headline(&[result]);
+        let told: Vec<_> = rows.iter().map(|row| (row.instances.as_str(), row.outcome.as_str())).collect();
+        assert_eq!(told, [("4", "complete"), ("8", "NOT RUN")]);
     }
 
     #[test]

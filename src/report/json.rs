@@ -97,7 +97,7 @@ pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> 
 
 fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
     let environment = result.environment.iter().map(|(label, text)| Labelled { label, text });
-    let runs = result.runs.iter().enumerate().map(|(number, run)| run_entry(result, number, run));
+    let runs = result.runs.iter().map(|run| run_entry(result, run));
     ResultEntry {
         path: &result.path,
         started: &result.started,
@@ -111,9 +111,9 @@ fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
     }
 }
 
-fn run_entry<'a>(result: &'a ResultAnalysis, number: usize, run: &'a RunAnalysis) -> RunEntry<'a> {
+fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'a> {
     let mut plan = result.plan.clone();
-    plan.runs = result.plan.runs.get(number).cloned().into_iter().collect();
+    plan.runs = result.plan.runs.get(run.number).cloned().into_iter().collect();
     let figures = run.figures.as_ref();
     let latency = figures.and_then(|f| f.latency.as_ref());
     RunEntry {
@@ -196,6 +196,7 @@ mod tests {
         result.plan.runs.push(result.plan.runs[0].clone());
         result.plan.runs[1].threads = 64;
         result.runs.push(result.runs[0].clone());
+        result.runs[1].number = 1;
         let report = parsed(&[result, sample::failed()]);
         let runs = &report["results"][0]["runs"];
         assert_eq!(runs[1]["plan"]["runs"].as_array().map(Vec::len), Some(1));

@@ -78,6 +78,7 @@ pub(super) fn failed() -> ResultAnalysis {
 /// A run of so many seconds after 10 s of warm-up, with a stall 38 s into it.
 pub(super) fn run(seconds: i64) -> RunAnalysis {
     RunAnalysis {
+        number: 0,
         outcome: Outcome::Complete,
         reason: None,
         workload: "oltp_read_write".into(),

@@ -318,6 +318,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn several_devices_add_up() {
+        let (first, second) = vector();
+        let one = device_rates(&first, &second, TEN_SECONDS).unwrap();
+        let idle = device_rates(&first, &first, TEN_SECONDS).unwrap();
+        let all = sum_of_devices(&[one, one, idle]).unwrap();
+        assert_eq!((all.reads_per_s, all.write_kb_per_s), (2.0 * one.reads_per_s, 2.0 * one.write_kb_per_s));
+        assert_eq!((all.queue_size, all.util_pct), (2.0 * one.queue_size, one.util_pct * 2.0 / 3.0));
+        let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} and {b}");
+        same(all.read_await_ms, one.read_await_ms);
+        same(all.write_size_kb, one.write_size_kb);
+        same(all.reads_merged_pct, one.reads_merged_pct);
+        same(all.flush_await_ms.unwrap(), one.flush_await_ms.unwrap());
+        let old = DeviceRates { flushes_per_s: None, flush_await_ms: None, ..one };
+        assert_eq!(
+            sum_of_devices(&[one, old]).unwrap().flushes_per_s,
+            None,
+            "unknown for one, unknown for all"
+        );
+        assert_eq!(sum_of_devices(&[]), None);
+    }
+
     proptest! {
         /// Ticks give the same rates wherever they stand, also across the wrap.
         #[test]

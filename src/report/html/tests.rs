@@ -29,7 +29,7 @@ fn unbalanced(page: &str) -> Option<String> {
 fn sweep() -> ResultAnalysis {
     let mut sweep = sample::complete();
     sweep.runs.push(sample::run_without_telemetry());
-    sweep.runs[1].threads = 64;
+    (sweep.runs[1].threads, sweep.runs[1].number) = (64, 1);
     sweep
 }
 

@@ -13,6 +13,7 @@ pub(in crate::report) fn sweep(counts: &[u32], seconds: i64) -> ResultAnalysis {
     result.plan.runs = counts.iter().map(|_| result.plan.runs[0].clone()).collect();
     result.plan.runs.iter_mut().zip(counts).for_each(|(run, count)| run.instances = *count);
     result.runs = counts.iter().map(|&count| fleet(count, seconds)).collect();
+    result.runs.iter_mut().enumerate().for_each(|(number, run)| run.number = number);
     result
 }
 
