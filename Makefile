@@ -5,12 +5,13 @@ HARDWARE = hardware/this-machine.yaml
 PROFILE = profiles/quick.yaml
 VMS = /var/tmp/drivestone-vms
 
-.PHONY: help run build test test-vms lint
+.PHONY: help run build dist test test-vms lint
 
 help:
 	@echo 'make run     install what is missing, build, and measure this directory with the quick profile'
 	@echo '             (another one: make run HARDWARE=hardware/X.yaml PROFILE=profiles/Y.yaml)'
 	@echo 'make build   build the static release binary'
+	@echo 'make dist    build it, check that it is static, and leave it in dist/ with its checksum'
 	@echo 'make test    install what is missing, and run every test'
 	@echo 'make test-vms  tests with virtual machines: needs root, installs QEMU and a libvirt of their own;'
 	@echo '             works below $(VMS), some 20 minutes where there is no KVM'
@@ -24,6 +25,10 @@ run:
 build:
 	@sh .ci/prepare build
 	cargo build --release --locked
+
+dist:
+	@sh .ci/prepare build
+	@sh .ci/dist
 
 test:
 	@sh .ci/prepare tests

@@ -51,6 +51,15 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + '
     outbox.finish();
 }
 
+/// Removes the file that this program was started from, which the kernel keeps until it ends, and the
+/// folder it was in if nothing else is left there. Nothing stays behind then, however the agent ends.
+pub fn remove_program() {
+    if let Ok(program) = std::env::current_exe() {
+        let _ = std::fs::remove_file(&program);
+        let _ = program.parent().map(std::fs::remove_dir);
+    }
+}
+
 /// Carries out jobs until there will be no more.
 fn obey(
     jobs: &Receiver<Job>,

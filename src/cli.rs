@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod clean;
 mod exit;
+mod machines;
 mod output;
 mod plan;
 mod report;
@@ -52,7 +53,10 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Report(report) => report::report(&report),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),
-        Command::Agent => {
+        Command::Agent { remove_program } => {
+            if remove_program {
+                crate::agent::remove_program();
+            }
             crate::agent::serve(BufReader::new(std::io::stdin()), std::io::stdout());
             Ok(())
         }

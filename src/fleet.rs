@@ -1,43 +1,56 @@
 //! Agents as the coordinator sees them: started, pinged, listened to, ended.
 //!
-//! On this machine an agent is a child process. Bare metal is a fleet of one: one code path.
+//! On this machine an agent is a child process; elsewhere it stands at the other end of an ssh
+//! connection. Bare metal is a fleet of one: one code path.
 
+mod agent;
 pub mod clock;
-pub mod local;
+mod equip;
+mod local;
+mod ssh;
 pub mod vms;
 
-use std::io::Write as _;
-use std::process::{Child, ChildStdin};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::protocol::clock::monotonic_ns;
 use crate::protocol::{Event, Job};
+use agent::Agent;
 use clock::ClockOffset;
+use equip::{EquipError, Equipment, Sign};
 
-/// Interval of pings.
-const PING: Duration = Duration::from_secs(1);
 /// An agent that has been silent for so long is lost.
 const SILENCE: Duration = Duration::from_secs(8);
-/// Longest wait for an agent to leave by itself.
+/// The same while it is reached and equipped: ssh itself gives up after ten seconds a hop.
+const CONNECT_SILENCE: Duration = Duration::from_secs(30);
+/// Longest wait for agents to leave by themselves.
 const FAREWELL: Duration = Duration::from_secs(20);
+/// A longer wait than was asked for by this much means that this process itself stood still.
+const STANDSTILL: Duration = Duration::from_secs(1);
 
-/// Why there is no agent.
+/// How a host is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way<'a> {
+    /// It is this machine.
+    Local,
+    /// Through ssh; with this configuration file in place of the user's own.
+    Ssh(Option<&'a Path>),
+}
+
+/// Why there is no fleet.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// The program could not be started.
-    #[error("could not start the agent: {0}")]
-    Start(std::io::Error),
-    /// It did not say hello, or speaks another version.
-    #[error("the agent on {host} did not answer as expected: {reason}")]
-    Handshake {
-        /// Which host.
-        host: String,
-        /// What came instead.
-        reason: String,
-    },
+    /// This program cannot be read to be copied.
+    #[error("this program could not be read, to copy it to other hosts: {0}")]
+    Program(std::io::Error),
+    /// These hosts have no agent: name and reason.
+    #[error("{}", .0.iter().map(|(host, why)| format!("{host}: {why}")).collect::<Vec<_>>().join("\nerror: "))]
+    Unreachable(Vec<(String, String)>),
+    /// The user stopped it.
+    #[error("interrupted before anything was created")]
+    Interrupted,
 }
 
 /// What reaches the coordinator.
@@ -68,181 +81,260 @@ pub enum Incoming {
     Interrupt,
 }
 
-/// What a reader thread passes on.
-pub(crate) enum Line {
-    /// An event, and when it was read.
-    Event(Event, i64),
-    Unreadable(String),
-    End,
+/// What the threads of agents and signals pass on.
+enum Said {
+    /// An agent, by its place in the fleet.
+    Agent(usize, Line),
     Interrupt,
+}
+
+enum Line {
+    /// An event, and when it was read.
+    Event(Box<Event>, i64),
+    /// Something goes on while a host is being equipped.
+    Sign(Sign),
+    Unreadable(String),
+    Refused(EquipError),
+    End,
 }
 
 /// Lets others (signal handlers) interrupt a coordinator that waits for events.
 #[derive(Clone)]
-pub struct Interrupter(Sender<Line>);
+pub struct Interrupter {
+    fleet: Sender<Said>,
+    asked: Arc<AtomicBool>,
+}
 
 impl Interrupter {
     /// Makes the coordinator's next wait return `Incoming::Interrupt`. False when the fleet is gone, and
     /// there is nothing to interrupt.
     #[must_use]
     pub fn interrupt(&self) -> bool {
-        self.0.send(Line::Interrupt).is_ok()
+        self.asked.store(true, Ordering::Release);
+        self.fleet.send(Said::Interrupt).is_ok()
+    }
+
+    /// Whether anybody has interrupted so far: for work that waits for other things than events.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
     }
 }
 
-/// The agents of a run; one, for now.
+/// The agents of a run.
 pub struct Fleet {
-    host: String,
-    child: Child,
-    /// Shared with the thread that pings. `None` once closed.
-    stdin: Arc<Mutex<Option<ChildStdin>>>,
-    lines: Receiver<Line>,
-    sender: Sender<Line>,
-    /// How long we have listened in vain. Time in which this process itself stood still does not count.
-    quiet: Duration,
-    offset: Option<ClockOffset>,
-    lost: bool,
+    agents: Vec<Agent>,
+    said: Receiver<Said>,
+    interrupter: Interrupter,
+    /// When we last listened.
+    listened: Instant,
+}
+
+impl Default for Fleet {
+    fn default() -> Self {
+        let (fleet, said) = channel();
+        let interrupter = Interrupter { fleet, asked: Arc::default() };
+        Self { agents: Vec::new(), said, interrupter, listened: Instant::now() }
+    }
 }
 
 impl Fleet {
-    pub(crate) fn new(host: String, child: Child, stdin: ChildStdin) -> Self {
-        let (sender, lines) = channel();
-        let stdin = Arc::new(Mutex::new(Some(stdin)));
-        Self { host, child, stdin, lines, sender, quiet: Duration::ZERO, offset: None, lost: false }
-    }
-
-    pub(crate) fn sender(&self) -> Sender<Line> {
-        self.sender.clone()
-    }
-
-    /// Starts pinging. Ends by itself when the agent's input is closed.
-    pub(crate) fn start_pinging(&self) {
-        let stdin = Arc::clone(&self.stdin);
-        thread::spawn(move || {
-            while write_job(&stdin, &Job::Ping { sent_ns: monotonic_ns() }) {
-                thread::sleep(PING);
-            }
-        });
-    }
-
     /// Something that interrupts a wait.
     #[must_use]
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter(self.sender())
+        self.interrupter.clone()
     }
 
-    /// Sends a job. An agent that is gone is noticed by its silence, not here.
-    pub fn send(&self, job: &Job) {
-        write_job(&self.stdin, job);
+    /// Starts an agent on each host, all at once, and shakes hands with them. `keep_program` leaves the
+    /// program on hosts that it has to be copied to.
+    ///
+    /// # Errors
+    /// When one of them has none, with every host's reason; no agent is left behind then.
+    pub fn connect<'a>(
+        &mut self,
+        hosts: impl IntoIterator<Item = (&'a str, Way<'a>)>,
+        keep_program: bool,
+    ) -> Result<(), FleetError> {
+        let mut equipment = None;
+        let mut unreachable = Vec::new();
+        for (host, way) in hosts {
+            let (command, equipment) = match way {
+                Way::Local => (local::command(), None),
+                Way::Ssh(configuration) => {
+                    if equipment.is_none() {
+                        let read = Equipment::of_this_program(keep_program).map_err(FleetError::Program)?;
+                        equipment = Some((read.remote_command(), Arc::new(read)));
+                    }
+                    let Some((remote, program)) = &equipment else { continue };
+                    (ssh::command(host, configuration, remote), Some(Arc::clone(program)))
+                }
+            };
+            let say = agent::teller(self.agents.len(), self.interrupter.fleet.clone());
+            match Agent::start(host, command, equipment, say) {
+                Ok(agent) => self.agents.push(agent),
+                Err(error) => {
+                    unreachable.push((host.to_owned(), format!("could not start the agent: {error}")))
+                }
+            }
+        }
+        self.shake_hands(&mut unreachable)?;
+        if unreachable.is_empty() { Ok(()) } else { Err(FleetError::Unreachable(unreachable)) }
     }
 
-    /// Name of the host.
+    fn shake_hands(&mut self, unreachable: &mut Vec<(String, String)>) -> Result<(), FleetError> {
+        while self.agents.iter().any(|agent| !agent.ready && !agent.lost) {
+            match self.receive(Duration::from_millis(100)) {
+                Some(Incoming::Interrupt) => return Err(FleetError::Interrupted),
+                Some(Incoming::Lost { host, reason }) => unreachable.push((host, reason)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a job to one host.
+    pub fn send(&self, host: &str, job: Job) {
+        if let Some(agent) = self.agent(host) {
+            agent.send(job);
+        }
+    }
+
+    /// A host's clock minus ours, as known now.
     #[must_use]
-    pub fn host(&self) -> &str {
-        &self.host
+    pub fn clock_offset(&self, host: &str) -> Option<ClockOffset> {
+        self.agent(host)?.offset
     }
 
-    /// Agent's clock minus ours, as known now.
-    #[must_use]
-    pub fn clock_offset(&self) -> Option<ClockOffset> {
-        self.offset
+    fn agent(&self, host: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.host == host)
     }
 
     /// The next thing that happens, or `None` after `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Option<Incoming> {
+        self.forgive_standstill(Duration::ZERO);
+        if let Some(lost) = self.notice_silence() {
+            return Some(lost);
+        }
         let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left) {
-                Ok(line) => {
-                    if let Some(incoming) = self.understand(line) {
+            let said = self.said.recv_timeout(left);
+            self.forgive_standstill(left);
+            match said {
+                Ok(Said::Interrupt) => return Some(Incoming::Interrupt),
+                Ok(Said::Agent(place, line)) => {
+                    if let Some(incoming) = self.understand(place, line) {
                         return Some(incoming);
                     }
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    self.quiet += timeout;
                     return self.notice_silence();
                 }
             }
         }
     }
 
-    fn understand(&mut self, line: Line) -> Option<Incoming> {
-        if !matches!(line, Line::Interrupt) {
-            self.quiet = Duration::ZERO;
+    /// Gives every agent the time in which this process itself stood still: `expected` has passed since it
+    /// last listened, or less.
+    fn forgive_standstill(&mut self, expected: Duration) {
+        let now = Instant::now();
+        let stood = (now - self.listened).saturating_sub(expected);
+        self.listened = now;
+        if stood > STANDSTILL {
+            self.agents.iter_mut().for_each(|agent| agent.heard += stood);
         }
+    }
+
+    fn understand(&mut self, place: usize, line: Line) -> Option<Incoming> {
+        let agent = self.agents.get_mut(place).filter(|agent| !agent.lost)?;
+        agent.heard = Instant::now();
+        let host = agent.host.clone();
         match line {
-            Line::Event(Event::Pong { sent_ns, agent_ns }, read_ns) => {
-                let measured = ClockOffset::from_round_trip(sent_ns, agent_ns, read_ns);
-                if self.offset.is_some_and(|known| known.bound_ns <= measured.bound_ns) {
-                    return None;
+            Line::Sign(sign) => {
+                if sign == Sign::Reached {
+                    agent.forget_complaints();
                 }
-                self.offset = Some(measured);
-                Some(Incoming::Clock { host: self.host.clone(), offset: measured })
+                None
             }
-            Line::Event(event, _) => Some(Incoming::Event { host: self.host.clone(), event }),
+            Line::Event(event, read_ns) => match *event {
+                Event::Hello { protocol, version } => match Agent::refusal(&version, protocol) {
+                    Some(reason) => Some(self.lose(place, reason)),
+                    None => {
+                        agent.forget_complaints();
+                        agent.ready = true;
+                        None
+                    }
+                },
+                Event::Pong { sent_ns, agent_ns } => {
+                    let measured = ClockOffset::from_round_trip(sent_ns, agent_ns, read_ns);
+                    if agent.offset.is_some_and(|known| !measured.is_better_than(known)) {
+                        return None;
+                    }
+                    agent.offset = Some(measured);
+                    Some(Incoming::Clock { host, offset: measured })
+                }
+                event => Some(Incoming::Event { host, event }),
+            },
             Line::Unreadable(text) => {
                 let text = format!("the agent said something unreadable: {text}");
-                Some(Incoming::Event { host: self.host.clone(), event: Event::Warning { text } })
+                Some(Incoming::Event { host, event: Event::Warning { text } })
             }
-            Line::Interrupt => Some(Incoming::Interrupt),
-            Line::End => self.lose("its output ended".to_owned()),
+            Line::Refused(EquipError::Cut(_)) => Some(self.lose_connection(place)),
+            Line::Refused(error) => {
+                let reason = match agent.complaints() {
+                    Some(said) => format!("{error}: {said}"),
+                    None => error.to_string(),
+                };
+                Some(self.lose(place, reason))
+            }
+            Line::End => Some(self.lose_connection(place)),
         }
+    }
+
+    fn lose_connection(&mut self, place: usize) -> Incoming {
+        let noticed = if self.agents[place].ready { "its output ended" } else { "it did not answer" };
+        let reason = self.agents[place].explain(noticed, Duration::from_millis(200));
+        self.lose(place, reason)
     }
 
     fn notice_silence(&mut self) -> Option<Incoming> {
-        if self.quiet < SILENCE {
-            return None;
-        }
-        self.lose(format!("nothing heard for {:.0} s", self.quiet.as_secs_f64()))
+        let silent =
+            |agent: &Agent| agent.heard.elapsed() >= if agent.ready { SILENCE } else { CONNECT_SILENCE };
+        let place = self.agents.iter().position(|agent| !agent.lost && silent(agent))?;
+        let seconds = self.agents[place].heard.elapsed().as_secs_f64();
+        let reason = self.agents[place].explain(&format!("nothing heard for {seconds:.0} s"), Duration::ZERO);
+        Some(self.lose(place, reason))
     }
 
-    /// Reports the loss once, with the process's end if it has one.
-    fn lose(&mut self, noticed: String) -> Option<Incoming> {
-        if std::mem::replace(&mut self.lost, true) {
-            return None;
-        }
-        thread::sleep(Duration::from_millis(50));
-        let reason = match self.child.try_wait() {
-            Ok(Some(status)) => format!("{noticed} ({status})"),
-            _ => noticed,
-        };
-        Some(Incoming::Lost { host: self.host.clone(), reason })
+    /// Gives an agent up. Where it is frozen or cut off, the end of its connection is the last it is told.
+    fn lose(&mut self, place: usize, reason: String) -> Incoming {
+        let agent = &mut self.agents[place];
+        agent.lost = true;
+        agent.end();
+        Incoming::Lost { host: agent.host.clone(), reason }
     }
 
-    /// Ends the agent in good order, and by force if it takes too long.
+    /// Ends the agents in good order, and by force if they take too long.
     pub fn quit(mut self) {
-        self.send(&Job::Quit);
-        self.close();
+        for agent in &mut self.agents {
+            agent.send(Job::Quit);
+            agent.close();
+        }
         let deadline = Instant::now() + FAREWELL;
         while Instant::now() < deadline {
             // An interrupt now means: at once.
             let interrupted = matches!(self.receive(Duration::from_millis(10)), Some(Incoming::Interrupt));
-            if interrupted || matches!(self.child.try_wait(), Ok(Some(_))) {
+            let ended = |agent: &mut Agent| agent.lost || matches!(agent.child.try_wait(), Ok(Some(_)));
+            if interrupted || self.agents.iter_mut().all(ended) {
                 return;
             }
         }
     }
-
-    fn close(&self) {
-        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
 }
 
 impl Drop for Fleet {
-    /// Kills the agent if it still runs; its server dies with it.
+    /// Ends agents that still run; their servers die with them.
     fn drop(&mut self) {
-        self.close();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn write_job(stdin: &Mutex<Option<ChildStdin>>, job: &Job) -> bool {
-    let Ok(mut line) = serde_json::to_vec(job) else { return false };
-    line.push(b'\n');
-    match stdin.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        Some(stdin) => stdin.write_all(&line).is_ok(),
-        None => false,
+        self.agents.iter_mut().for_each(Agent::end);
     }
 }

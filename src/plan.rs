@@ -69,7 +69,7 @@ pub struct HardwarePlan {
 /// Where the instances live, and who watches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetPlan {
-    /// In order: a run of *n* takes the first *n* that are there.
+    /// In order: a run of *n* takes the first *n* that are there. No more than the largest run needs.
     pub instances: Vec<InstancePlan>,
     /// How to make the virtual machines, when the instances are made for the run.
     pub libvirt: Option<LibvirtPlan>,

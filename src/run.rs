@@ -1,17 +1,19 @@
 //! The coordinator: one plan from its first job to its last journal line.
 
+mod hosts;
 pub mod live;
 mod measure;
 mod session;
+mod steps;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::fleet::{Fleet, Incoming};
-use crate::plan::Plan;
+use crate::plan::{InstancePlan, ObserverPlan, Plan, Reach, RunPlan};
 use crate::protocol::event::{PrepareStep, ServerReady};
-use crate::protocol::facts::{DatasetManifest, HostFacts};
-use crate::protocol::job::ProbeJob;
+use crate::protocol::facts::{DatasetManifest, HostFacts, ObserverFacts};
+use crate::protocol::job::{ObserveJob, ProbeJob};
 use crate::protocol::{Event, Job};
 use crate::result::{Ending, ResultError, bundle::Bundle};
 use live::Interval;
@@ -42,12 +44,22 @@ pub enum RunError {
 /// What a watcher is shown while a run goes on.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// The server is being started, its data directory initialised if need be.
-    ServerStarting,
-    /// The server answers.
-    ServerReady(&'a ServerReady),
-    /// The dataset is being loaded.
+    /// Servers are being started, their data directories initialised if need be.
+    ServersStarting {
+        /// How many.
+        count: usize,
+    },
+    /// A server answers.
+    ServerReady {
+        /// Its host.
+        host: &'a str,
+        /// What it says of itself.
+        ready: &'a ServerReady,
+    },
+    /// A dataset is being loaded.
     Preparing {
+        /// Its host.
+        host: &'a str,
         /// What is being done.
         step: PrepareStep,
         /// Units done.
@@ -55,24 +67,48 @@ pub enum Progress<'a> {
         /// Units in all.
         total: u64,
     },
-    /// The dataset is complete.
+    /// A dataset is complete.
     Prepared {
+        /// Its host.
+        host: &'a str,
         /// Its manifest.
         manifest: &'a DatasetManifest,
         /// It was there already.
         reused: bool,
     },
+    /// One of several runs is about to begin.
+    RunStarting {
+        /// Its number, from 0.
+        run: usize,
+        /// What is planned.
+        plan: &'a RunPlan,
+    },
     /// Load threads connect.
     Connecting {
-        /// How many.
+        /// How many on each instance.
         threads: u32,
+        /// Instances.
+        instances: usize,
     },
     /// The load has been told to start.
-    Started,
+    Started {
+        /// What is planned.
+        plan: &'a RunPlan,
+    },
+    /// A host does not take part any more.
+    Lost {
+        /// Which.
+        host: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
     /// One report interval is over.
     Interval(&'a Interval),
-    /// The server is being stopped.
-    ServerStopping,
+    /// Servers are being stopped.
+    ServersStopping {
+        /// How many.
+        count: usize,
+    },
     /// Stopping, because the user asked for it.
     Interrupted,
     /// Something worth knowing that stops nothing.
@@ -107,33 +143,75 @@ pub struct Finish {
     pub stage: Stage,
 }
 
-/// Has the agent look at its host, and at the place of the result if there will be one. Creates nothing.
+/// What agents found before anything was created.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Each instance's host, in the plan's order.
+    pub instances: Vec<(String, HostFacts)>,
+    /// Each observer, likewise.
+    pub observers: Vec<(String, ObserverFacts)>,
+}
+
+/// Has the agents of these instances and of all observers look at their hosts, and at the place of the
+/// result if there will be one. Creates nothing.
 ///
 /// # Errors
-/// When it does not answer, or the user stops it.
-pub fn probe(plan: &Plan, result: Option<&Path>, fleet: &mut Fleet) -> Result<HostFacts, RunError> {
-    fleet.send(&Job::Probe(ProbeJob {
-        target: plan.hardware.target.clone(),
-        result: result.map(|folder| folder.display().to_string()),
-        dataset: plan.dataset.contents.clone(),
-        server_program: plan.server.program.clone(),
-        account: plan.server.account.clone(),
-    }));
-    let host = fleet.host().to_owned();
-    let deadline = std::time::Instant::now() + PROBE_TIMEOUT;
-    loop {
-        let failed = |reason: String| Err(RunError::Probe { host: host.clone(), reason });
-        let left = deadline.saturating_duration_since(std::time::Instant::now());
-        if left.is_zero() {
-            return failed(format!("no answer in {} s", PROBE_TIMEOUT.as_secs()));
-        }
+/// When one does not answer, or the user stops it.
+pub fn probe(
+    plan: &Plan,
+    instances: &[InstancePlan],
+    result: Option<&Path>,
+    fleet: &mut Fleet,
+) -> Result<Found, RunError> {
+    let observers = &plan.fleet.observers;
+    for instance in instances {
+        let result = result.filter(|_| instance.reach == Reach::Local);
+        let job = ProbeJob {
+            target: plan.hardware.target.clone(),
+            result: result.map(|folder| folder.display().to_string()),
+            dataset: plan.dataset.contents.clone(),
+            server_program: plan.server.program.clone(),
+            account: plan.server.account.clone(),
+        };
+        fleet.send(&instance.host, Job::Probe(job));
+    }
+    for observer in observers {
+        fleet.send(&observer.host, Job::Observe(ObserveJob { device: observer.device.clone() }));
+    }
+    let mut found = Found::default();
+    let deadline = Instant::now() + PROBE_TIMEOUT;
+    while found.instances.len() + found.observers.len() < instances.len() + observers.len() {
+        let left = deadline.saturating_duration_since(Instant::now());
         match fleet.receive(left.min(Duration::from_millis(200))) {
-            Some(Incoming::Event { event: Event::Probed(facts), .. }) => return Ok(*facts),
-            Some(Incoming::Event { event: Event::ActivityFailed { reason }, .. })
-            | Some(Incoming::Lost { reason, .. }) => return failed(reason),
+            Some(Incoming::Event { host, event: Event::Probed(facts) }) => {
+                found.instances.push((host, *facts));
+            }
+            Some(Incoming::Event { host, event: Event::Observing(facts) }) => {
+                found.observers.push((host, *facts));
+            }
+            Some(Incoming::Event { host, event: Event::ActivityFailed { reason } })
+            | Some(Incoming::Lost { host, reason }) => return Err(RunError::Probe { host, reason }),
             Some(Incoming::Interrupt) => return Err(RunError::Interrupted),
+            _ if left.is_zero() => return Err(found.nothing_from(instances, observers)),
             _ => {}
         }
+    }
+    found.instances.sort_by_key(|(host, _)| instances.iter().position(|i| i.host == *host));
+    found.observers.sort_by_key(|(host, _)| observers.iter().position(|o| o.host == *host));
+    Ok(found)
+}
+
+impl Found {
+    /// Who has not answered in time.
+    fn nothing_from(&self, instances: &[InstancePlan], observers: &[ObserverPlan]) -> RunError {
+        let hosts = instances.iter().map(|i| &i.host).chain(observers.iter().map(|o| &o.host));
+        let answered = |host: &&String| {
+            self.instances.iter().any(|(name, _)| name == *host)
+                || self.observers.iter().any(|(name, _)| name == *host)
+        };
+        let late: Vec<&str> = hosts.filter(|host| !answered(host)).map(String::as_str).collect();
+        let reason = format!("no answer in {} s", PROBE_TIMEOUT.as_secs());
+        RunError::Probe { host: late.join(", "), reason }
     }
 }
 
@@ -143,11 +221,11 @@ pub fn probe(plan: &Plan, result: Option<&Path>, fleet: &mut Fleet) -> Result<Ho
 /// When the bundle cannot be created. Everything later is an ending, not an error.
 pub fn execute(
     plan: &Plan,
-    facts: &HostFacts,
+    found: &Found,
     fleet: Fleet,
     folder: &Path,
     watcher: &mut dyn Watcher,
 ) -> Result<Finish, RunError> {
     let bundle = Bundle::create(folder, plan)?;
-    Ok(Session::new(plan, fleet, bundle, watcher).carry_out(facts))
+    Ok(Session::new(plan, fleet, bundle, watcher).carry_out(found))
 }

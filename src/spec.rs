@@ -8,7 +8,10 @@ mod count;
 mod duration;
 mod error;
 mod field;
+mod fleet;
 mod hardware;
+mod list;
+mod names;
 mod overrides;
 mod profile;
 mod size;
@@ -23,9 +26,15 @@ use std::path::Path;
 pub use count::Count;
 pub use duration::DurationSpec;
 pub use error::SpecError;
+pub use fleet::{
+    FilesystemSpec, IdleSpec, InstancesSpec, LEAST_MEMORY_BYTES, LibvirtSpec, MOST_HOSTS, MOST_MACHINES_EACH,
+    ObserverSpec, Vcpus, is_absolute_path, machine_name,
+};
 pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec, is_name};
+pub use names::{HostName, is_host, is_hypervisor, is_object};
 pub use profile::{
-    DatasetSpec, Ids, LoadSpec, ProfileSpec, ServerSpec, Tables, Threads, TransportSpec, WorkloadSpec,
+    DatasetSpec, Ids, LoadSpec, LossSpec, ProfileSpec, ServerSpec, Tables, Threads, TransportSpec,
+    WorkloadSpec, is_variable,
 };
 pub use size::{ByteSize, PageSize, PoolSizeSpec};
 pub use source::{Place, Source};
@@ -68,7 +77,9 @@ pub fn parse_hardware(file: &str, text: &str) -> Result<Document<HardwareSpec>, 
     let source = Source::new(file, text);
     let tree = yaml::parse(&source)?;
     let spec = read_tree(&tree, &source)?;
-    Ok(Document { spec, source: source.with_fields(&tree) })
+    let source = source.with_fields(&tree);
+    fleet::check(&spec, &source)?;
+    Ok(Document { spec, source })
 }
 
 /// Reads a test profile from its text and applies `key=value` overrides in order.

@@ -13,6 +13,7 @@ mod e2e {
     mod complete;
     mod foreign;
     mod full;
+    mod hosts;
     mod interrupt;
     mod kill;
     mod lab;

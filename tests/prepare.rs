@@ -10,7 +10,20 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const SERVER: [&str; 3] = ["mariadbd", "mariadb-install-db", "my_print_defaults"];
-const TEST_PROGRAMS: [&str; 5] = ["chromium", "mkfs.ext4", "losetup", "setpriv", "pgrep"];
+const TEST_PROGRAMS: [&str; 12] = [
+    "chromium",
+    "mkfs.ext4",
+    "losetup",
+    "mount",
+    "setpriv",
+    "unshare",
+    "nsenter",
+    "ip",
+    "ssh",
+    "ssh-keygen",
+    "sshd",
+    "pgrep",
+];
 const LINKER: &str = "echo /usr/lib/libc.a";
 
 /// A machine that has only what a test puts on it.
@@ -23,7 +36,8 @@ impl Machine {
     fn new() -> Self {
         let machine = Self { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(machine.bin()).unwrap();
-        for tool in ["sed", "sort", "env"] {
+        fs::create_dir_all(machine.folder.path().join("usr/sbin")).unwrap();
+        for tool in ["sed", "sort", "env", "tee", "chmod", "rm"] {
             symlink(real(tool), machine.bin().join(tool)).unwrap();
         }
         machine.stub("cargo", "");
@@ -71,6 +85,19 @@ impl Machine {
         let copies =
             programs.iter().map(|name| format!("{0} {1}/id {1}/{name}\n", copy.display(), bin.display()));
         self.stub("apt-get", &(log + &copies.collect::<String>()));
+    }
+
+    /// Asked by Debian's packages whether they may start a service.
+    fn policy(&self) -> PathBuf {
+        self.folder.path().join("usr/sbin/policy-rc.d")
+    }
+
+    /// Everything but the named programs, and an apt that brings them.
+    fn without(&self, missing: &[&str], packages: &[&str]) {
+        self.server();
+        let there = TEST_PROGRAMS.iter().filter(|program| !missing.contains(program));
+        there.for_each(|program| self.stub(program, ""));
+        self.apt(packages, missing);
     }
 
     fn prepare(&self, arguments: &[&str]) -> Output {
@@ -234,6 +261,72 @@ fn only_the_tests_need_a_browser_and_do_without_where_apt_has_none() {
     machine.apt(&["gcc", "chromium"], &["chromium"]);
     assert!(machine.prepare(&["tests"]).status.success());
     assert_says(&machine.commands(), &["--no-install-recommends chromium\n"]);
+}
+
+#[test]
+fn the_tests_get_what_light_hosts_are_made_of() {
+    let machine = Machine::new();
+    let missing = ["losetup", "unshare", "ip", "ssh-keygen", "sshd"];
+    machine.without(&missing, &["mount", "util-linux", "iproute2", "openssh-client", "openssh-server"]);
+    machine.remove("apt-get");
+    assert_says(
+        &machine.refusal(&["tests"]),
+        &[
+            "missing: losetup, setpriv, unshare and nsenter, ip, ssh, sshd.",
+            "Fedora, RHEL: util-linux util-linux iproute openssh-clients openssh-server\n",
+            "openSUSE: util-linux util-linux iproute2 openssh-clients openssh-server\n",
+            "Arch: util-linux util-linux iproute2 openssh openssh\n",
+        ],
+    );
+    machine.apt(&["mount", "util-linux", "iproute2", "openssh-client", "openssh-server"], &missing);
+    assert!(machine.prepare(&["tests"]).status.success());
+    assert_says(&machine.commands(), &[" mount util-linux iproute2 openssh-client openssh-server\n"]);
+}
+
+#[test]
+fn no_service_is_started_while_packages_are_installed() {
+    let machine = Machine::new();
+    machine.without(&["sshd"], &["openssh-server"]);
+    let (policy, seen) = (machine.policy(), machine.folder.path().join("seen"));
+    let apt = fs::read_to_string(machine.bin().join("apt-get")).unwrap();
+    let asks = format!("{apt}\n{} || echo $? >{}\n", policy.display(), seen.display());
+    fs::write(machine.bin().join("apt-get"), asks).unwrap();
+    let output = machine.prepare(&["tests"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "101\n");
+    assert!(!policy.exists(), "it would deny every later service");
+
+    machine.remove("sshd");
+    executable(&policy, "exit 104");
+    assert!(machine.prepare(&["tests"]).status.success());
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "104\n", "the administrator's own policy stays");
+    assert!(policy.exists());
+
+    fs::remove_file(&policy).unwrap();
+    machine.remove("sshd");
+    machine.stub("apt-get", "exit 100");
+    machine.refusal(&["tests"]);
+    assert!(!policy.exists(), "a failed installation leaves no policy either");
+}
+
+#[test]
+fn an_sshd_that_was_installed_here_does_not_start_at_the_next_boot() {
+    for (switch, off) in
+        [("systemctl", "disable --now ssh.service ssh.socket\n"), ("update-rc.d", "ssh disable\n")]
+    {
+        let machine = Machine::new();
+        machine.without(&["sshd", "ip"], &["openssh-server", "iproute2"]);
+        machine.stub(switch, &format!("echo \"{switch} $*\" >>{}", machine.log().display()));
+        let output = machine.prepare(&["tests"]);
+        assert!(output.status.success(), "{}", said(&output));
+        assert_says(&said(&output), &["its service is switched off."]);
+        assert!(machine.commands().ends_with(&format!("\n{switch} {off}")), "{}", machine.commands());
+
+        // One that was there before is somebody's.
+        machine.remove("ip");
+        assert!(machine.prepare(&["tests"]).status.success());
+        assert_eq!(machine.commands().matches(switch).count(), 1, "{}", machine.commands());
+    }
 }
 
 #[test]

@@ -62,7 +62,11 @@ pub enum Command {
     },
     /// Serve a coordinator over standard input and output (drivestone starts this itself)
     #[command(hide = true)]
-    Agent,
+    Agent {
+        /// Remove the program's file first: it was copied here for this once
+        #[arg(long)]
+        remove_program: bool,
+    },
 }
 
 /// Two profiles, and changes to the second.

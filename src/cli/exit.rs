@@ -53,7 +53,8 @@ impl From<ReportError> for Failure {
 
 impl From<FleetError> for Failure {
     fn from(error: FleetError) -> Self {
-        Failure::new(PREPARING, error)
+        let code = if matches!(error, FleetError::Interrupted) { INTERRUPTED } else { PREPARING };
+        Failure::new(code, error)
     }
 }
 

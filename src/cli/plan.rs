@@ -1,21 +1,30 @@
 //! `drivestone plan`
 
+mod hosts;
+
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::arguments::Profiles;
 use super::exit::{self, Failure};
 use super::output;
 use super::request::Request;
-use crate::plan::Plan;
+use crate::plan::{Plan, Reach};
 use crate::protocol::facts::{DatasetState, HostFacts, ServerFacts};
 use crate::protocol::job::Transport;
+use crate::report::visible::visible;
 use crate::spec::ByteSize;
+
+/// Instances' hosts by name, with what was found on them; none of machines that are still to be made.
+type Hosts = [(String, HostFacts)];
 
 /// The JSON form.
 #[derive(Serialize)]
 struct PlanDocument<'a> {
     plan: &'a Plan,
-    facts: &'a HostFacts,
+    /// By host.
+    facts: BTreeMap<&'a str, &'a HostFacts>,
     refusals: Vec<&'a str>,
     warnings: Vec<&'a str>,
 }
@@ -23,13 +32,13 @@ struct PlanDocument<'a> {
 /// Prints what would be done.
 pub fn plan(profiles: &Profiles, json: bool) -> Result<(), Failure> {
     let request = Request::from_profiles(profiles)?;
-    let checked = request.check(None)?;
+    let checked = request.look()?;
     checked.fleet.quit();
-    let (plan, facts) = (&request.plan, &checked.facts);
+    let (plan, facts) = (&request.plan, &checked.found.instances);
     if json {
         let document = PlanDocument {
             plan,
-            facts,
+            facts: facts.iter().map(|(host, facts)| (host.as_str(), facts)).collect(),
             refusals: checked.preflight.refusals.iter().map(|p| p.text.as_str()).collect(),
             warnings: checked.preflight.warnings.iter().map(|p| p.text.as_str()).collect(),
         };
@@ -37,16 +46,17 @@ pub fn plan(profiles: &Profiles, json: bool) -> Result<(), Failure> {
             serde_json::to_string_pretty(&document).map_err(|error| Failure::new(exit::USAGE, error))?;
         output::print(&format!("{text}\n"))?;
     } else {
-        output::print(&describe(plan, facts))?;
+        output::print(&visible(&describe(plan, facts)))?;
     }
     request.judge(&checked.preflight)
 }
 
 /// The plan for people, one topic a paragraph.
-fn describe(plan: &Plan, facts: &HostFacts) -> String {
+fn describe(plan: &Plan, facts: &Hosts) -> String {
     let mut text =
         format!("{} on {}\n{}\n\n", plan.profile.name, plan.hardware.name, plan.profile.description);
     for (topic, lines) in [
+        ("Hosts", hosts::hosts(plan)),
         ("Dataset", dataset(plan)),
         ("Buffer pool", pool(plan)),
         ("Load", load(plan)),
@@ -67,7 +77,8 @@ fn dataset(plan: &Plan) -> Vec<String> {
     let (contents, e) = (&plan.dataset.contents, &plan.estimate);
     vec![
         format!(
-            "{} tables × {} rows = {} rows × {:.0} B ≈ {}",
+            "{}{} tables × {} rows = {} rows × {:.0} B ≈ {}",
+            each(plan, "on each host: "),
             contents.tables,
             grouped(contents.rows),
             grouped(e.rows),
@@ -86,7 +97,8 @@ fn dataset(plan: &Plan) -> Vec<String> {
 fn pool(plan: &Plan) -> Vec<String> {
     let (bytes, e) = (plan.server.buffer_pool_bytes, &plan.estimate);
     vec![format!(
-        "{} ({}) = {} pages; the dataset is {:.1} × the pool",
+        "{}{} ({}) = {} pages; the dataset is {:.1} × the pool",
+        each(plan, "on each host: "),
         size(bytes),
         plan.server.buffer_pool_origin,
         grouped(e.pool_pages),
@@ -100,8 +112,9 @@ fn load(plan: &Plan) -> Vec<String> {
         .iter()
         .map(|run| {
             format!(
-                "{}, {} threads, {} keys over ids 1–{}, seed {}",
+                "{}, {}{} threads, {} keys over ids 1–{}, seed {}",
                 plan.workload.kind.name(),
+                each(plan, &format!("{} × ", hosts::instances(run.instances))),
                 run.threads,
                 mix.keys.name(),
                 grouped(mix.table_size),
@@ -114,7 +127,11 @@ fn load(plan: &Plan) -> Vec<String> {
 fn expected(plan: &Plan) -> Vec<String> {
     let e = &plan.estimate;
     vec![
-        format!("hit ratio {:.1} % of visits to leaf pages", e.hit_ratio * 100.0),
+        format!(
+            "{}hit ratio {:.1} % of visits to leaf pages",
+            each(plan, "of each instance: "),
+            e.hit_ratio * 100.0
+        ),
         format!(
             "{:.1} leaf visits a transaction × (1 − {:.3}) = {:.2} pages read from the device by each",
             e.visits_per_transaction, e.hit_ratio, e.misses_per_transaction
@@ -122,72 +139,132 @@ fn expected(plan: &Plan) -> Vec<String> {
     ]
 }
 
-fn space(plan: &Plan, facts: &HostFacts) -> Vec<String> {
+/// A remark that a plan for this machine alone does without.
+fn each(plan: &Plan, remark: &str) -> String {
+    if hosts::is_fleet(&plan.fleet) { remark.to_owned() } else { String::new() }
+}
+
+fn space(plan: &Plan, facts: &Hosts) -> Vec<String> {
     let e = &plan.estimate;
-    let target = &facts.target;
+    let Some((host, tightest)) = hosts::tightest(facts) else { return Vec::new() };
+    let target = &tightest.target;
     let place = target.mount.as_ref().map_or_else(String::new, |mount| {
         let device = mount.device.as_ref().map_or("no block device", |device| device.name.as_str());
         format!(" ({} on {device})", mount.filesystem)
     });
+    let least = if facts.len() > 1 { format!("{host} has the least: ") } else { String::new() };
     let mut lines = vec![format!(
-        "{} with redo log and the server's own files; {} has {} free of {}{place}",
+        "{}{} with redo log and the server's own files; {least}{} has {} free of {}{place}",
+        each(plan, "on each host: "),
         size(e.space_bytes),
         target.path,
         size(target.free_bytes),
         size(target.total_bytes)
     )];
-    if !matches!(facts.dataset, DatasetState::Ready(_)) {
+    if hosts::ready(facts) < facts.len() {
         lines.push(format!(
-            "up to {} will be written while loading: each page at most twice (doublewrite), each row in the redo log",
-            size(e.load_write_bytes)
+            "up to {} will be written while loading{}: each page at most twice (doublewrite), each row in the redo log",
+            size(e.load_write_bytes),
+            each(plan, " on each")
         ));
     }
     lines
 }
 
-fn duration(plan: &Plan, facts: &HostFacts) -> Vec<String> {
-    let load = match facts.dataset {
-        DatasetState::Ready(_) => "no load (the dataset is there)",
-        _ => "the load (its time left is shown)",
+fn duration(plan: &Plan, facts: &Hosts) -> Vec<String> {
+    let (ready, all) = (hosts::ready(facts), facts.len());
+    let load = match ready {
+        0 => "the load (its time left is shown)".to_owned(),
+        _ if ready == all => "no load (the dataset is there)".to_owned(),
+        _ => format!("the load (its time left is shown; {ready} of {all} hosts have the dataset)"),
     };
-    plan.runs
-        .iter()
-        .map(|run| {
-            let bound = match (run.duration_s, run.events) {
-                (Some(s), Some(events)) => format!("{s} s or {} transactions", grouped(events)),
-                (Some(s), None) => format!("{s} s"),
-                (None, events) => format!("{} transactions", grouped(events.unwrap_or(0))),
-            };
-            format!("{load} + {} s warm-up + {bound} measured", run.warmup_s)
-        })
-        .collect()
+    let mut lines = Vec::new();
+    for (n, run) in plan.runs.iter().enumerate() {
+        let bound = match (run.duration_s, run.events) {
+            (Some(s), Some(events)) => format!("{s} s or {} transactions", grouped(events)),
+            (Some(s), None) => format!("{s} s"),
+            (None, events) => format!("{} transactions", grouped(events.unwrap_or(0))),
+        };
+        // The instances are prepared once, for all the runs.
+        let before = if n == 0 { format!("{load} + ") } else { String::new() };
+        let measured = format!("{before}{} s warm-up + {bound} measured", run.warmup_s);
+        lines.push(each(plan, &format!("{}: ", hosts::instances(run.instances))) + &measured);
+    }
+    lines
 }
 
-fn creates(plan: &Plan, facts: &HostFacts) -> Vec<String> {
-    let folder = format!("{}/drivestone/{}/", facts.target.path, plan.dataset.contents.folder());
-    let dataset = match &facts.dataset {
+fn creates(plan: &Plan, facts: &Hosts) -> Vec<String> {
+    let target = facts.first().map_or(&plan.hardware.target, |(_, facts)| &facts.target.path);
+    let folder = format!("{target}/drivestone/{}/", plan.dataset.contents.folder());
+    let mut lines = match facts {
+        [(_, facts)] => vec![dataset_folder(&folder, facts)],
+        [] => vec![format!("{folder} in each machine (the dataset; it goes with the machine)")],
+        several => folders(&folder, several),
+    };
+    if plan.fleet.instances.iter().any(|instance| instance.reach == Reach::Ssh) {
+        lines.push(match plan.fleet.keep_binary {
+            true => "a copy of drivestone on each host, which stays (keep_binary)".to_owned(),
+            false => "a copy of drivestone on each host, removed at the end".to_owned(),
+        });
+    }
+    lines.push("a result folder below reports/runs/, or where --out says".to_owned());
+    lines
+}
+
+fn dataset_folder(folder: &str, facts: &HostFacts) -> String {
+    match &facts.dataset {
         DatasetState::Ready(manifest) => {
             format!("nothing new: reuses {folder} (runs since its load: {})", manifest.runs_since)
         }
         DatasetState::HalfLoaded => format!("{folder} anew, in place of a load that never finished"),
         _ => format!("{folder} (the dataset; it stays for later runs)"),
-    };
-    vec![dataset, "a result folder below reports/runs/, or where --out says".to_owned()]
+    }
 }
 
-fn server(plan: &Plan, facts: &HostFacts) -> Vec<String> {
+/// The dataset's folder on several hosts, in the states in which it was found there.
+fn folders(folder: &str, facts: &Hosts) -> Vec<String> {
+    let on = |is: fn(&DatasetState) -> bool| -> Vec<&str> {
+        facts.iter().filter(|(_, facts)| is(&facts.dataset)).map(|(host, _)| host.as_str()).collect()
+    };
+    let ready = on(|state| matches!(state, DatasetState::Ready(_)));
+    let half = on(|state| matches!(state, DatasetState::HalfLoaded));
+    let new = on(|state| !matches!(state, DatasetState::Ready(_) | DatasetState::HalfLoaded));
+    [
+        (new, "(the dataset; it stays for later runs)"),
+        (half, "anew, in place of a load that never finished"),
+        (ready, "is reused"),
+    ]
+    .into_iter()
+    .filter(|(hosts, _)| !hosts.is_empty())
+    .map(|(hosts, what)| format!("on {}: {folder} {what}", hosts.join(", ")))
+    .collect()
+}
+
+fn server(plan: &Plan, facts: &Hosts) -> Vec<String> {
     let transport = match plan.server.transport {
         Transport::Socket => "Unix socket",
         Transport::Tcp => "TCP on 127.0.0.1",
     };
-    let program = match &facts.server {
+    let program = |facts: &HostFacts| match &facts.server {
         ServerFacts::Found { program, version, account, .. } => {
             let account = account.as_ref().map_or_else(String::new, |name| format!(", as {name}"));
             format!("{program} {version}{account}, {transport}")
         }
         ServerFacts::Missing { reason } => reason.clone(),
     };
-    let mut lines = vec![program];
+    let mut programs: Vec<(String, Vec<&str>)> = Vec::new();
+    for (host, facts) in facts {
+        let program = program(facts);
+        match programs.iter_mut().find(|(other, _)| *other == program) {
+            Some((_, on)) => on.push(host),
+            None => programs.push((program, vec![host])),
+        }
+    }
+    let mut lines: Vec<String> = match &programs[..] {
+        [] => vec![format!("the one found in each machine, {transport}")],
+        [(program, _)] => vec![program.clone()],
+        several => several.iter().map(|(program, on)| format!("on {}: {program}", on.join(", "))).collect(),
+    };
     let options: Vec<String> = plan.server.options.iter().map(|(name, value)| option(name, value)).collect();
     lines.extend(options.chunks(3).map(|chunk| chunk.join("  ")));
     lines
@@ -216,11 +293,4 @@ fn grouped(number: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_of_three() {
-        assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
-    }
-}
+mod tests;

@@ -27,9 +27,12 @@ pub fn report(arguments: &Report) -> Result<(), Failure> {
 
 /// A report must not take the place of what it is made from.
 fn refuse_result_files(path: &Path) -> Result<(), Failure> {
-    let is_of_a_result = path.file_name().is_some_and(|name| bundle::FILES.iter().any(|file| name == *file))
-        && path.with_file_name(bundle::JOURNAL).exists();
-    match is_of_a_result {
+    // The path itself, or the folder that it is in.
+    let is_of_a_result = |path: &Path| {
+        path.file_name().is_some_and(|name| bundle::FILES.iter().any(|file| name == *file))
+            && path.with_file_name(bundle::JOURNAL).exists()
+    };
+    match path.ancestors().take(2).any(is_of_a_result) {
         false => Ok(()),
         true => Err(Failure::new(
             exit::USAGE,

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::{Profiles, Run};
 use super::exit::{self, Failure};
+use super::machines;
 use super::output;
 use super::report::write;
-use super::request::Request;
+use super::request::{Checked, Request};
 use super::terminal::Terminal;
 use crate::analysis::analyze;
 use crate::durable;
-use crate::plan::Plan;
-use crate::protocol::facts::HostFacts;
+use crate::plan::{Plan, Reach};
 use crate::report;
 use crate::result::ResultError;
 use crate::result::bundle::read_plan;
-use crate::run::execute;
+use crate::run::{Found, execute};
 
 /// Where results go unless told otherwise.
 const RESULTS: &str = "reports/runs";
@@ -40,19 +40,28 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     if arguments.out.is_some() {
         refuse_missing_parent(&folder)?;
     }
-    let checked = request.check(Some(&folder))?;
-    if let Err(failure) = request.judge(&checked.preflight) {
-        checked.fleet.quit();
-        return Err(failure);
+    let Checked { fleet, machines, found, preflight } = request.muster(&folder)?;
+    let accepted = request
+        .judge(&preflight)
+        .and_then(|()| refuse_inside_dataset(&folder, &request.plan, &found))
+        .and_then(|()| if arguments.out.is_none() { make_results_folder() } else { Ok(()) });
+    let finish = match accepted {
+        Ok(()) => {
+            let mut terminal = Terminal::new(&request.plan);
+            let finish = execute(&request.plan, &found, fleet, &folder, &mut terminal);
+            terminal.finish();
+            finish.map_err(Failure::from)
+        }
+        Err(failure) => {
+            fleet.quit();
+            Err(failure)
+        }
+    };
+    // Whatever has happened, what was made for the run goes; what stays is told.
+    if let Some(Err(failure)) = machines.map(machines::remove) {
+        output::error(&failure.message);
     }
-    refuse_inside_dataset(&folder, &checked.facts)?;
-    if arguments.out.is_none() {
-        std::fs::create_dir_all(RESULTS)
-            .map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))?;
-    }
-    let mut terminal = Terminal::new(&request.plan);
-    let finish = execute(&request.plan, &checked.facts, checked.fleet, &folder, &mut terminal)?;
-    terminal.finish();
+    let finish = finish?;
     match (show(&folder), exit::after(&finish)) {
         (shown, None) => shown,
         (Ok(()), Some(failure)) => Err(failure),
@@ -62,6 +71,10 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
             Err(failure)
         }
     }
+}
+
+fn make_results_folder() -> Result<(), Failure> {
+    std::fs::create_dir_all(RESULTS).map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))
 }
 
 /// Leaves the page in the bundle and prints the table, whichever of the two may fail.
@@ -87,7 +100,9 @@ fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
 }
 
 /// drivestone may remove what is in its own folder on the device.
-fn refuse_inside_dataset(folder: &Path, facts: &HostFacts) -> Result<(), Failure> {
+fn refuse_inside_dataset(folder: &Path, plan: &Plan, found: &Found) -> Result<(), Failure> {
+    let here = plan.fleet.instances.iter().position(|instance| instance.reach == Reach::Local);
+    let Some((_, facts)) = here.and_then(|place| found.instances.get(place)) else { return Ok(()) };
     let own = Path::new(&facts.target.path).join("drivestone");
     let parent = durable::folder_of(folder);
     match parent.canonicalize() {

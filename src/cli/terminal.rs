@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::HumanCount;
 
-use super::screen::Screen;
+use super::screen::{Prepared, Screen};
 use crate::plan::Plan;
-use crate::protocol::event::PrepareStep;
 use crate::run::live::Interval;
 use crate::run::{Progress, Watcher};
 use crate::spec::ByteSize;
+use crate::stats::device::DeviceRates;
 
 /// What waits for a terminal that stands still; what comes then is not shown. The journal has it all.
 const WAITING: usize = 256;
@@ -21,8 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Shows a run on standard error.
 pub struct Terminal {
-    threads: u32,
-    warmup_s: u64,
+    /// There are several hosts, and lines say which they speak of.
+    is_fleet: bool,
+    runs: usize,
     shown: SyncSender<Shown>,
     thread: JoinHandle<()>,
 }
@@ -30,15 +31,15 @@ pub struct Terminal {
 /// What the thread is given to show.
 enum Shown {
     Line(String),
-    Progress(PrepareStep, u64, u64),
+    Progress(Prepared),
 }
 
 impl Terminal {
     /// A terminal for a plan.
     pub fn new(plan: &Plan) -> Self {
-        let (threads, warmup_s) = plan.runs.first().map_or((0, 0), |run| (run.threads, run.warmup_s));
+        let is_fleet = plan.fleet.instances.len() + plan.fleet.observers.len() > 1;
         let (shown, incoming) = sync_channel(WAITING);
-        Self { threads, warmup_s, shown, thread: thread::spawn(move || show(&incoming)) }
+        Self { is_fleet, runs: plan.runs.len(), shown, thread: thread::spawn(move || show(&incoming)) }
     }
 
     /// Shows what waits, unless the terminal stands still.
@@ -56,7 +57,7 @@ fn show(incoming: &Receiver<Shown>) {
     for shown in incoming {
         match shown {
             Shown::Line(text) => screen.line(&text),
-            Shown::Progress(step, done, total) => screen.progress(step, done, total),
+            Shown::Progress(prepared) => screen.progress(prepared),
         }
     }
     screen.clear();
@@ -65,7 +66,12 @@ fn show(incoming: &Receiver<Shown>) {
 impl Watcher for Terminal {
     fn saw(&mut self, progress: &Progress) {
         let shown = match progress {
-            Progress::Preparing { step, done, total } => Shown::Progress(*step, *done, *total),
+            Progress::Preparing { host, step, done, total } => {
+                let instance = if self.is_fleet { (*host).to_owned() } else { String::new() };
+                Shown::Progress(Prepared { instance, step: *step, done: *done, total: *total })
+            }
+            // The end of a run on one host says why.
+            Progress::Lost { .. } if !self.is_fleet => return,
             other => Shown::Line(self.line(other)),
         };
         // Full when the terminal stands still.
@@ -76,26 +82,39 @@ impl Watcher for Terminal {
 impl Terminal {
     fn line(&self, progress: &Progress) -> String {
         match progress {
-            Progress::ServerStarting => "Starting the server …".to_owned(),
-            Progress::ServerReady(ready) => {
+            Progress::ServersStarting { count } => format!("Starting {} …", self.servers(*count)),
+            Progress::ServerReady { host, ready } => {
                 let what = if ready.initialized { "a new" } else { "an existing" };
-                format!("{} serves {what} data directory, {}", ready.version, ready.data_dir)
+                let text = format!("{} serves {what} data directory, {}", ready.version, ready.data_dir);
+                self.labelled(host, text)
             }
-            Progress::Prepared { manifest, reused } => {
+            Progress::Prepared { host, manifest, reused } => {
                 let size = ByteSize::of_bytes(manifest.measured.file_bytes);
                 let how = match reused {
                     true => format!("reused; runs since its load: {}", manifest.runs_since),
                     false => "loaded".to_owned(),
                 };
                 let rows = HumanCount(manifest.measured.rows);
-                format!("Dataset: {rows} rows, {size} on disk ({how})")
+                self.labelled(host, format!("Dataset: {rows} rows, {size} on disk ({how})"))
             }
-            Progress::Connecting { threads } => format!("Connecting load threads: {threads} …"),
-            Progress::Started => {
-                format!("Load threads started: {}; warm-up: {} s", self.threads, self.warmup_s)
+            Progress::RunStarting { run, plan } => {
+                let (number, all, instances) = (run + 1, self.runs, plan.instances);
+                format!("Run {number} of {all}: {instances} {}", instances_word(instances as usize))
             }
-            Progress::Interval(interval) => interval_line(interval),
-            Progress::ServerStopping => "Stopping the server …".to_owned(),
+            Progress::Connecting { threads, instances } if self.is_fleet => {
+                format!(
+                    "Connecting load threads: {threads} on each of {instances} {} …",
+                    instances_word(*instances)
+                )
+            }
+            Progress::Connecting { threads, .. } => format!("Connecting load threads: {threads} …"),
+            Progress::Started { plan } => {
+                let threads = plan.threads * plan.instances;
+                format!("Load threads started: {threads}; warm-up: {} s", plan.warmup_s)
+            }
+            Progress::Lost { reason, .. } => format!("LOST: {reason}"),
+            Progress::Interval(interval) => interval_line(interval, self.is_fleet),
+            Progress::ServersStopping { count } => format!("Stopping {} …", self.servers(*count)),
             Progress::Interrupted => {
                 "Interrupted: stopping in good order; once more ends everything at once".to_owned()
             }
@@ -103,10 +122,27 @@ impl Terminal {
             Progress::Preparing { .. } => String::new(),
         }
     }
+
+    fn servers(&self, count: usize) -> String {
+        match count {
+            1 if !self.is_fleet => "the server".to_owned(),
+            1 => "1 server".to_owned(),
+            _ => format!("{count} servers"),
+        }
+    }
+
+    /// A text with its host's name, where there are several.
+    fn labelled(&self, host: &str, text: String) -> String {
+        if self.is_fleet { format!("{host}: {text}") } else { text }
+    }
+}
+
+fn instances_word(n: usize) -> &'static str {
+    if n == 1 { "instance" } else { "instances" }
 }
 
 /// sysbench's line, with the device in iostat's words beside it.
-fn interval_line(interval: &Interval) -> String {
+fn interval_line(interval: &Interval, is_fleet: bool) -> String {
     let (name, seconds) = match interval.end_s > 0.0 {
         true => ("", interval.end_s),
         false => ("warm-up ", interval.end_s),
@@ -115,8 +151,9 @@ fn interval_line(interval: &Interval) -> String {
     let digits = if seconds.fract() == 0.0 { 0 } else { 1 };
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.2}"));
     let [reads, writes, other] = interval.statements;
+    let instances = if is_fleet { format!("inst: {} ", interval.instances) } else { String::new() };
     let mut line = format!(
-        "[ {name}{seconds:.digits$}s ] thds: {} tps: {:.2} qps: {:.2} lat (ms,avg/99%): {}/{} err/s: {:.2}",
+        "[ {name}{seconds:.digits$}s ] {instances}thds: {} tps: {:.2} qps: {:.2} lat (ms,avg/99%): {}/{} err/s: {:.2}",
         interval.threads,
         interval.tps,
         reads + writes + other,
@@ -124,14 +161,19 @@ fn interval_line(interval: &Interval) -> String {
         ms(interval.p99_ms),
         interval.errors_per_s,
     );
-    match &interval.device {
-        Some((device, r)) => {
+    match interval.devices.as_slice() {
+        [] => line += " | device: -",
+        [(device, r)] => {
             line += &format!(
                 " | {device} r/s: {:.0} w/s: {:.0} r_await: {:.2} w_await: {:.2} %util: {:.1}",
                 r.reads_per_s, r.writes_per_s, r.read_await_ms, r.write_await_ms, r.util_pct
             );
         }
-        None => line += " | device: -",
+        several => {
+            let sum = |of: fn(&DeviceRates) -> f64| several.iter().map(|(_, rates)| of(rates)).sum::<f64>();
+            let (reads, writes) = (sum(|r| r.reads_per_s), sum(|r| r.writes_per_s));
+            line += &format!(" | {} devices r/s: {reads:.0} w/s: {writes:.0}", several.len());
+        }
     }
     line
 }
@@ -143,20 +185,21 @@ mod tests {
     fn interval(end_s: f64, avg_ms: Option<f64>) -> Interval {
         Interval {
             end_s,
+            instances: 1,
             threads: 32,
             tps: 845.2,
             statements: [11832.8, 3380.8, 1690.4],
             avg_ms,
             p99_ms: avg_ms.map(|ms| ms * 1.3),
             errors_per_s: 0.5,
-            device: None,
+            devices: Vec::new(),
         }
     }
 
     #[test]
     fn lines_read_like_sysbenchs() {
         let text = [interval(10.0, Some(37.86)), interval(-5.0, Some(37.86)), interval(3.0, None)]
-            .map(|i| interval_line(&i))
+            .map(|i| interval_line(&i, false))
             .join("\n");
         insta::assert_snapshot!(text);
     }

@@ -1,5 +1,10 @@
 //! What must be true before anything is created: a pure function of the plan and of probed facts.
 
+mod fleet;
+mod unlike;
+
+pub use fleet::preflight_fleet;
+
 use super::Plan;
 use crate::protocol::facts::{
     DatasetState, HostFacts, LONGEST_SOCKET_PATH, MountFacts, ServerFacts, TargetState,
@@ -45,18 +50,24 @@ pub enum ProfileKind {
     Test,
 }
 
-/// Compares a plan with what was found.
+/// Compares a plan with what was found on one host.
 #[must_use]
 pub fn preflight(plan: &Plan, facts: &HostFacts) -> Preflight {
     let mut found = Preflight::default();
-    check_target(plan, facts, &mut found);
-    check_space(plan, facts, &mut found);
-    if check_memory(plan, facts, &mut found) {
+    if check_host(plan, facts, &mut found) {
         check_working_set(plan, &mut found);
     }
-    check_server(plan, facts, &mut found);
-    check_dataset(facts, &mut found);
     found
+}
+
+/// What depends on the host. Whether the pool fits its memory.
+fn check_host(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
+    check_target(plan, facts, found);
+    check_space(plan, facts, found);
+    let pool_fits = check_memory(plan, facts, found);
+    check_server(plan, facts, found);
+    check_dataset(facts, found);
+    pool_fits
 }
 
 impl Preflight {
@@ -205,36 +216,46 @@ fn check_space(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
 
 /// Whether the pool fits the host at all.
 fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
+    if !check_pool(plan, "host's memory", facts.memory_bytes, found) {
+        return false;
+    }
+    let available = facts.memory_available_bytes;
+    if plan.server.buffer_pool_bytes > available {
+        let (file, field) = pool_field(plan);
+        let text = pool_exceeds(plan, "available memory", available);
+        found.warnings.push(Problem { file, field, text });
+    }
+    true
+}
+
+/// Whether the pool is a size that InnoDB takes and that is smaller than `memory_bytes`.
+fn check_pool(plan: &Plan, memory: &str, memory_bytes: u64, found: &mut Preflight) -> bool {
     let pool = plan.server.buffer_pool_bytes;
-    let size = ByteSize::of_bytes;
-    let text = |compared: &str, bytes: u64| {
-        format!(
-            "a buffer pool of {} ({}) exceeds the {compared} of {}; make it smaller",
-            size(pool),
-            plan.server.buffer_pool_origin,
-            size(bytes)
-        )
-    };
     let (file, field) = pool_field(plan);
     if pool < LEAST_POOL_BYTES {
         let text = format!(
             "a buffer pool of {} ({}) is smaller than InnoDB allows; make it at least {}",
-            size(pool),
+            ByteSize::of_bytes(pool),
             plan.server.buffer_pool_origin,
-            size(LEAST_POOL_BYTES)
+            ByteSize::of_bytes(LEAST_POOL_BYTES)
         );
         found.refuse(file, field, text);
         return false;
     }
-    if pool >= facts.memory_bytes {
-        found.refuse(file, field, text("host's memory", facts.memory_bytes));
+    if pool >= memory_bytes {
+        found.refuse(file, field, pool_exceeds(plan, memory, memory_bytes));
         return false;
     }
-    if pool > facts.memory_available_bytes {
-        let text = text("available memory", facts.memory_available_bytes);
-        found.warnings.push(Problem { file, field, text });
-    }
     true
+}
+
+fn pool_exceeds(plan: &Plan, memory: &str, bytes: u64) -> String {
+    format!(
+        "a buffer pool of {} ({}) exceeds the {memory} of {}; make it smaller",
+        ByteSize::of_bytes(plan.server.buffer_pool_bytes),
+        plan.server.buffer_pool_origin,
+        ByteSize::of_bytes(bytes)
+    )
 }
 
 /// Where the size of the pool is written.

@@ -1,12 +1,13 @@
 //! From what people wrote to the plan.
 
+mod fleet;
+
 use std::path::{Path, PathBuf};
 
 use super::estimate::{dataset_bytes, estimate};
 use super::options::{self, ServerFigures};
 use super::{
-    DatasetPlan, FleetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan,
-    WorkloadPlan,
+    DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan, WorkloadPlan,
 };
 use crate::protocol::job::{Dataset, Transport};
 use crate::spec::{Document, HardwareSpec, LoadSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec};
@@ -23,7 +24,8 @@ const MIB: u64 = 1 << 20;
 /// profile names no seed.
 ///
 /// # Errors
-/// When a server variable is one that drivestone must set itself.
+/// When a server variable is one that drivestone must set itself, when more ids are addressed than rows are
+/// loaded, or when a run is to have more instances than there are hosts.
 pub fn resolve(
     hardware: &Document<HardwareSpec>,
     profile: &Document<ProfileSpec>,
@@ -59,12 +61,12 @@ pub fn resolve(
         tables: contents.tables,
         prepared_statements: mix.prepared_statements() * u64::from(threads),
     };
+    let fleet = fleet::fleet(&hardware.spec, spec);
     Ok(Plan {
         format: PLAN_FORMAT,
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),
         estimate: estimate(&contents, &mix, buffer_pool_bytes, log_bytes, load_threads),
         hardware: hardware_plan(hardware, working_dir),
-        fleet: FleetPlan::local(),
         profile: profile_plan(profile),
         dataset: DatasetPlan { contents, load_threads },
         workload: WorkloadPlan { kind: spec.workload.kind, mix },
@@ -80,15 +82,16 @@ pub fn resolve(
             buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
             options: options::options(&figures, &spec.server.variables),
         },
-        runs: vec![run_plan(&spec.load, fresh_seed)],
+        runs: fleet::runs(hardware, profile, fleet.instances.len(), fresh_seed)?,
+        fleet,
         allow_cached: spec.allow_cached,
     })
 }
 
-fn run_plan(load: &LoadSpec, fresh_seed: u64) -> RunPlan {
+fn run_plan(load: &LoadSpec, instances: u32, fresh_seed: u64) -> RunPlan {
     RunPlan {
         threads: load.threads.get(),
-        instances: 1,
+        instances,
         warmup_s: load.warmup.seconds(),
         duration_s: load.duration.map(|duration| duration.seconds()),
         events: load.events.map(|events| events.get()),
@@ -184,6 +187,7 @@ fn refuse_missing_rows(profile: &Document<ProfileSpec>) -> Result<(), SpecError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{FleetPlan, LossPolicy, Reach};
     use crate::spec::{parse_hardware, parse_profile};
 
     fn documents(variables: &str, overrides: &[&str]) -> (Document<HardwareSpec>, Document<ProfileSpec>) {
@@ -226,6 +230,62 @@ mod tests {
         let (hardware, profile) = documents("", &["table_size=100001"]);
         let error = resolve(&hardware, &profile, Path::new("/"), 1).unwrap_err();
         assert!(error.to_string().contains("more than the 100000 rows"), "{error}");
+    }
+
+    fn on(hardware: &str, counts: &str) -> Result<Plan, SpecError> {
+        let text =
+            "name: h\ndescription: d\ndevice:\n  path: /mnt/dut\nmemory:\n  buffer_pool: 10%\n".to_owned();
+        let hardware = parse_hardware("h.yaml", &(text + hardware)).unwrap();
+        let (_, profile) = documents("", &[counts, "on_loss=continue"]);
+        resolve(&hardware, &profile, Path::new("/"), 7)
+    }
+
+    const HOSTS: &str = "instances:\n  hosts: [a, b, c, d]\n";
+
+    #[test]
+    fn a_run_for_each_count_and_one_seed() {
+        let plan = on(HOSTS, "counts=4,1,2").unwrap();
+        let runs: Vec<(u32, u64)> = plan.runs.iter().map(|run| (run.instances, run.seed)).collect();
+        assert_eq!(runs, [(4, 7), (1, 7), (2, 7)]);
+        assert_eq!(plan.fleet.on_loss, LossPolicy::Continue);
+        assert!(plan.fleet.instances.iter().all(|instance| instance.reach == Reach::Ssh));
+        let (hardware, profile) = documents("", &[]);
+        let local = resolve(&hardware, &profile, Path::new("/"), 7).unwrap();
+        assert_eq!((local.runs[0].instances, local.fleet), (1, FleetPlan::local()));
+    }
+
+    #[test]
+    fn machines_go_round_the_hypervisors() {
+        let (_, profile) = documents("", &[]);
+        let hardware = include_str!("../../hardware/dell-r730-cluster.yaml");
+        let hardware = parse_hardware("h.yaml", hardware).unwrap();
+        let plan = resolve(&hardware, &profile, Path::new("/"), 7).unwrap();
+        let hypervisors: Vec<usize> = plan
+            .fleet
+            .instances
+            .iter()
+            .map(|instance| match instance.reach {
+                Reach::Libvirt { hypervisor } => hypervisor,
+                _ => panic!("{instance:?}"),
+            })
+            .collect();
+        assert_eq!(hypervisors, [0, 1, 2, 3].repeat(4));
+        assert_eq!((plan.fleet.instances[15].host.as_str(), plan.runs[0].instances), ("vm16", 16));
+    }
+
+    #[test]
+    fn hosts_that_no_run_needs_are_left_alone() {
+        let fleet = on(HOSTS, "counts=1,3").unwrap().fleet;
+        let hosts: Vec<&str> = fleet.instances.iter().map(|instance| instance.host.as_str()).collect();
+        assert_eq!(hosts, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn no_more_instances_than_hosts() {
+        let messages =
+            [on(HOSTS, "counts=2,8"), on("", "counts=4"), on("instances: {hosts: [a]}\n", "counts=2")]
+                .map(|plan| plan.unwrap_err().to_string());
+        insta::assert_snapshot!(messages.join("\n"));
     }
 
     #[test]

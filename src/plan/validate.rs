@@ -1,7 +1,9 @@
 //! A plan that comes from a file may have been edited: it must keep within what a profile can say.
 
+mod fleet;
+
 use super::{PLAN_FORMAT, Plan, RunPlan, options};
-use crate::spec::{Ids, Tables, Threads, is_name};
+use crate::spec::{Ids, Tables, Threads, is_name, is_variable};
 
 /// Durations are at most a year, as in profiles.
 const LONGEST_S: u64 = 366 * 86_400;
@@ -34,8 +36,7 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     check((1..=contents.rows).contains(&mix.table_size), "workload.mix.table_size is out of range")?;
     check(Ids::admits(mix.range_size), "workload.mix.range_size is out of range")?;
     for (name, value) in &plan.server.options {
-        let is_clean = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            && !value.chars().any(char::is_control);
+        let is_clean = is_variable(name) && !value.chars().any(char::is_control);
         check(is_clean, "server.options holds what no profile can set")?;
         let ours = ["innodb_buffer_pool_size", "innodb_page_size", "innodb_log_file_size"];
         let is_ours = ours.contains(&name.as_str());
@@ -44,14 +45,15 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
             "server.options holds what no profile can set",
         )?;
     }
+    fleet::validate(&plan.fleet)?;
     check(!plan.runs.is_empty(), "runs is empty")?;
-    plan.runs.iter().try_for_each(validate_run)
+    plan.runs.iter().try_for_each(|run| validate_run(run, plan.fleet.instances.len()))
 }
 
-fn validate_run(run: &RunPlan) -> Result<(), String> {
+fn validate_run(run: &RunPlan, hosts: usize) -> Result<(), String> {
     let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(format!("runs: {wrong}")) };
     check(Threads::admits(run.threads), "threads is out of range")?;
-    check(run.instances == 1, "instances is not 1")?;
+    check((1..=hosts).contains(&(run.instances as usize)), "instances is out of range")?;
     check(run.warmup_s <= LONGEST_S, "warmup_s is out of range")?;
     check(run.duration_s.is_none_or(|s| (1..=LONGEST_S).contains(&s)), "duration_s is out of range")?;
     check(run.events != Some(0), "events is 0")?;
@@ -77,6 +79,9 @@ mod tests {
     #[test]
     fn what_profiles_make_is_valid() {
         assert_eq!(validate(&plan()), Ok(()));
+        let mut dotted = plan();
+        dotted.server.options.insert("keycache1.key_buffer_size".into(), "16M".into());
+        assert_eq!(validate(&dotted), Ok(()));
     }
 
     #[test]

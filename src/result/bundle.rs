@@ -16,11 +16,11 @@ use crate::plan::validate::validate;
 pub const JOURNAL: &str = "journal.jsonl";
 const PLAN: &str = "plan.json";
 const ENVIRONMENT: &str = "environment.json";
-const SERVER_CONFIGURATION: &str = "server.cnf";
-const SERVER_LOG: &str = "server.log";
+/// Folder with each server's configuration and log.
+const SERVERS: &str = "servers";
 
-/// Every file of a bundle that reports are made from.
-pub const FILES: [&str; 5] = [JOURNAL, PLAN, ENVIRONMENT, SERVER_CONFIGURATION, SERVER_LOG];
+/// Every file of a bundle that reports are made from, and the folder of the servers' own.
+pub const FILES: [&str; 4] = [JOURNAL, PLAN, ENVIRONMENT, SERVERS];
 
 /// A bundle being written.
 pub struct Bundle {
@@ -47,6 +47,8 @@ impl Bundle {
 
     fn fill(folder: &Path, plan: &Plan) -> Result<Self, ResultError> {
         let plan_crc32 = write_json(&folder.join(PLAN), plan)?;
+        let servers = folder.join(SERVERS);
+        fs::create_dir(&servers).map_err(|source| ResultError::Write { path: servers, source })?;
         // The folder itself must survive as well.
         durable::sync_entry(folder).map_err(|source| ResultError::Write {
             path: durable::folder_of(folder).to_path_buf(),
@@ -75,20 +77,23 @@ impl Bundle {
         write_json(&self.folder.join(ENVIRONMENT), environment).map(drop)
     }
 
-    /// Stores the server's configuration file.
+    /// Stores the configuration file of a host's server.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write_server_configuration(&self, text: &str) -> Result<(), ResultError> {
-        write(&self.folder.join(SERVER_CONFIGURATION), text.as_bytes())
+    pub fn write_server_configuration(&self, host: &str, text: &str) -> Result<(), ResultError> {
+        write(&self.folder.join(SERVERS).join(format!("{host}.cnf")), text.as_bytes())
     }
 
-    /// Stores the server's log.
+    /// Stores the log of a host's server. A server that is started again has its log go on in one file.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write_server_log(&self, text: &str) -> Result<(), ResultError> {
-        write(&self.folder.join(SERVER_LOG), text.as_bytes())
+    pub fn write_server_log(&self, host: &str, text: &str) -> Result<(), ResultError> {
+        let path = self.folder.join(SERVERS).join(format!("{host}.log"));
+        let mut whole = fs::read(&path).unwrap_or_default();
+        whole.extend_from_slice(text.as_bytes());
+        write(&path, &whole)
     }
 
     /// Ends writing.

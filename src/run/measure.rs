@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::Progress;
-use super::live::Live;
+use super::hosts::{Host, labelled};
+use super::live::{Interval, Live};
 use super::session::{END_TIMEOUT, Halt, Happening, NEVER, Session, failure};
-use crate::plan::RunPlan;
+use crate::fleet::clock::ClockOffset;
+use crate::plan::{IdlePolicy, RunPlan};
 use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{LoadEndCause, LoadEnded};
 use crate::protocol::job::{LoadJob, StartJob};
@@ -14,148 +16,314 @@ use crate::result::{COORDINATOR, HostStart, Record};
 
 /// Longest wait for load threads to connect and prepare their statements.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(300);
+/// Longest wait for the first answered ping.
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time between deciding on a start and starting: jobs must have arrived by then.
 const LEAD_NS: i64 = 300_000_000;
 
 impl Session<'_> {
-    /// Connects, starts, and follows a load to its end.
+    /// Connects, starts, and follows a run to its end. Returns what was not as planned, when the run was
+    /// kept all the same.
     ///
     /// # Errors
-    /// When it did not run to its planned end. What was measured is in the journal.
-    pub(super) fn measure(&mut self, run: usize) -> Result<(), Halt> {
+    /// When nothing is to follow. What was measured is in the journal.
+    pub(super) fn measure(&mut self, run: usize) -> Result<Option<String>, Halt> {
         let plan = self.plan.runs[run].clone();
-        self.connect(run, &plan)?;
-        let start = self.start(run, &plan)?;
-        let ended = self.follow(&plan, &start);
+        let Some(instances) = self.choose(&plan)? else {
+            let left = self.names(|host| host.is_instance() && host.takes_part()).len();
+            let text = format!(
+                "run {} was not started: {left} of its {} instances are left",
+                run + 1,
+                plan.instances
+            );
+            self.warn(text.clone());
+            return Ok(Some(text));
+        };
+        if self.plan.runs.len() > 1 {
+            self.watcher.saw(&Progress::RunStarting { run, plan: &plan });
+        }
+        self.connect(&plan, &instances)?;
+        let starts = self.start(run, &plan, &instances)?;
+        let ended = self.follow(&plan, &starts);
+        self.names(|host| !host.is_instance()).iter().for_each(|host| self.fleet.send(host, Job::StopLoad));
         let shortfall = match &ended {
-            Ok(()) => None,
+            Ok(()) => self.losses(&instances),
             Err(Halt::Interrupted) => Some("interrupted".to_owned()),
             Err(Halt::Killed) => Some("interrupted at once".to_owned()),
             Err(Halt::Failed(reason)) => Some(reason.clone()),
         };
-        self.record(COORDINATOR, Record::RunEnded { run, shortfall });
-        ended
+        self.record(COORDINATOR, Record::RunEnded { run, shortfall: shortfall.clone() });
+        ended.map(|()| shortfall)
     }
 
-    fn connect(&mut self, run: usize, plan: &RunPlan) -> Result<(), Halt> {
-        self.watcher.saw(&Progress::Connecting { threads: plan.threads });
-        self.fleet.send(&Job::Load(LoadJob {
-            workload: self.plan.workload.mix,
-            threads: plan.threads,
-            seed: plan.seed,
-            generation: self.runs_before + u32::try_from(run).unwrap_or(0),
-            instance: 0,
-        }));
-        self.wait_within(CONNECT_TIMEOUT, "connecting the load threads", |event| {
-            matches!(event, Event::LoadReady { .. }).then_some(())
-        })
+    /// The instances of a run: the first that are there. Those that it needs serve, the others as the plan
+    /// says. `None` when there are too few.
+    fn choose(&mut self, plan: &RunPlan) -> Result<Option<Vec<String>>, Halt> {
+        let mut chosen = self.names(|host| host.is_instance() && host.takes_part());
+        let needed = usize::try_from(plan.instances).unwrap_or(usize::MAX);
+        if chosen.len() < needed {
+            return Ok(None);
+        }
+        let idle = chosen.split_off(needed);
+        if self.plan.fleet.idle == IdlePolicy::Stop {
+            let up = self.names(|host| host.server_is_up && idle.contains(&host.name));
+            self.stop_servers(&up, false)?;
+        }
+        let down = self.names(|host| !host.server_is_up && chosen.contains(&host.name));
+        if !down.is_empty() {
+            self.start_servers(&down)?;
+        }
+        Ok(Some(chosen))
     }
 
-    /// Chooses the moments of the run in the agent's clock and lets it go.
-    fn start(&mut self, run: usize, plan: &RunPlan) -> Result<StartJob, Halt> {
-        let offset = self.clock_offset()?;
-        let seconds = |s: u64| i64::try_from(s).unwrap_or(i64::MAX / SECOND_NS) * SECOND_NS;
-        let begin_ns = offset.to_agent(monotonic_ns() + LEAD_NS);
-        let t0_ns = begin_ns + seconds(plan.warmup_s);
-        let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
-        let start = StartJob { begin_ns, t0_ns, end_ns, events: plan.events };
-        let host = self.fleet.host().to_owned();
-        let instances = vec![HostStart { host, begin_ns, t0_ns, end_ns }];
-        self.record(COORDINATOR, Record::RunStarted { run, instances, observers: Vec::new() });
-        self.fleet.send(&Job::Start(start));
-        self.watcher.saw(&Progress::Started);
-        Ok(start)
+    fn connect(&mut self, plan: &RunPlan, instances: &[String]) -> Result<(), Halt> {
+        let threads = plan.threads;
+        self.watcher.saw(&Progress::Connecting { threads, instances: instances.len() });
+        for host in instances {
+            let (instance, generation) = self.count_run(host);
+            let (workload, seed) = (self.plan.workload.mix, plan.seed);
+            self.fleet.send(host, Job::Load(LoadJob { workload, threads, seed, generation, instance }));
+        }
+        let ready = |event: &Event| matches!(event, Event::LoadReady { .. }).then_some(());
+        self.gather(instances, CONNECT_TIMEOUT, "connecting the load threads", ready).map(drop)
     }
 
-    /// The agent's clock, which its first answered ping tells.
-    fn clock_offset(&mut self) -> Result<crate::fleet::clock::ClockOffset, Halt> {
-        loop {
-            if let Some(offset) = self.fleet.clock_offset() {
-                return Ok(offset);
+    /// Chooses the moments of the run, each host's in its own clock, and lets all of them go.
+    fn start(&mut self, run: usize, plan: &RunPlan, instances: &[String]) -> Result<Vec<HostStart>, Halt> {
+        let observers = self.names(|host| !host.is_instance() && host.takes_part());
+        let mut clocks = Vec::new();
+        for host in instances.iter().chain(&observers) {
+            if let Some(offset) = self.clock_offset(host)? {
+                clocks.push((host.clone(), offset));
+            }
+        }
+        let slowest_ns = clocks.iter().map(|(_, offset)| offset.bound_ns).max().unwrap_or(0);
+        let begin_ns = monotonic_ns() + LEAD_NS + 4 * slowest_ns;
+        let mut starts = Vec::new();
+        for (host, offset) in clocks {
+            let (offset_ns, bound_ns) = (offset.offset_ns, offset.bound_at(begin_ns));
+            self.record(&host, Record::Clock { offset_ns, bound_ns });
+            let start = start_on(host, begin_ns, offset, plan);
+            let HostStart { begin_ns, t0_ns, end_ns, .. } = start;
+            self.fleet
+                .send(&start.host, Job::Start(StartJob { begin_ns, t0_ns, end_ns, events: plan.events }));
+            starts.push(start);
+        }
+        let (observers, instances): (Vec<_>, _) =
+            starts.into_iter().partition(|start: &HostStart| observers.contains(&start.host));
+        self.record(COORDINATOR, Record::RunStarted { run, instances: instances.clone(), observers });
+        self.watcher.saw(&Progress::Started { plan });
+        Ok(instances)
+    }
+
+    /// A host's clock, which its first answered ping tells; `None` for a host that is lost meanwhile.
+    fn clock_offset(&mut self, host: &str) -> Result<Option<ClockOffset>, Halt> {
+        let deadline = Instant::now() + CLOCK_TIMEOUT;
+        while self.takes_part(host) {
+            if let Some(offset) = self.fleet.clock_offset(host) {
+                return Ok(Some(offset));
+            }
+            if Instant::now() > deadline {
+                let text = format!("no answer to a ping in {} s", CLOCK_TIMEOUT.as_secs());
+                self.give_up(host, labelled(self.plan, host, &text))?;
             }
             match self.next_event()? {
-                Some(Happening::Lost(reason)) => return Err(Halt::Failed(reason)),
+                Some(Happening::Lost(host, reason)) => self.give_up(&host, reason)?,
                 Some(Happening::Interrupt) => return Err(Halt::Interrupted),
                 _ => {}
             }
         }
+        Ok(None)
     }
 
-    /// Records seconds until the load has ended. A failure or an interrupt is remembered and the load's
-    /// end still awaited, so that nothing it measured is lost.
-    fn follow(&mut self, plan: &RunPlan, start: &StartJob) -> Result<(), Halt> {
-        let mut live = Live::new(plan.report_interval_s, start);
-        let mut ending = Ending { halt: None, deadline: planned_end(start) };
-        let mut measured = 0;
-        loop {
-            if Instant::now() > ending.deadline {
-                return Err(ending
-                    .halt
-                    .unwrap_or_else(|| Halt::Failed("the load did not end when it should have".to_owned())));
+    /// Records seconds until every load has ended. A failure or an interrupt is remembered and the loads'
+    /// ends still awaited, so that nothing they measured is lost.
+    fn follow(&mut self, plan: &RunPlan, starts: &[HostStart]) -> Result<(), Halt> {
+        let mut course = Following {
+            live: Live::new(plan.report_interval_s, starts),
+            running: starts.iter().map(|start| start.host.clone()).collect(),
+            halt: None,
+            deadline: planned_end(starts),
+            measured: 0,
+        };
+        while !course.running.is_empty() {
+            if Instant::now() > course.deadline {
+                let late = course.running.join(", ");
+                let text = labelled(self.plan, &late, "the load did not end when it should have");
+                return Err(course.halt.unwrap_or(Halt::Failed(text)));
             }
             let happening = self.next_event()?;
-            if let Some(reason) = self.journal_failure().filter(|_| ending.halt.is_none()) {
+            if let Some(reason) = self.journal_failure().filter(|_| course.halt.is_none()) {
                 // Keep what still fits.
-                ending.begin(Halt::Failed(reason.to_owned()));
-                self.fleet.send(&Job::StopLoad);
+                let halt = Halt::Failed(reason.to_owned());
+                self.wind_up(&mut course, halt);
             }
-            let event = match happening {
-                None => continue,
-                Some(Happening::Lost(reason)) => return Err(ending.halt.unwrap_or(Halt::Failed(reason))),
-                Some(Happening::Interrupt) => {
-                    ending.begin(Halt::Interrupted);
-                    self.fleet.send(&Job::StopLoad);
-                    continue;
-                }
-                Some(Happening::Event(event)) => event,
-            };
-            if let Event::LoadSecond(second) = &event {
-                measured += if second.second >= 0 { second.latency.count } else { 0 };
+            match happening {
+                None => {}
+                Some(Happening::Interrupt) => self.wind_up(&mut course, Halt::Interrupted),
+                Some(Happening::Lost(host, reason)) => self.lose(&mut course, &host, reason),
+                Some(Happening::Event(host, event)) => self.follow_event(&mut course, &host, &event),
             }
-            if let Some(interval) = live.saw(&event) {
-                self.watcher.saw(&Progress::Interval(&interval));
-            }
-            if let Some(reason) = failure(&event) {
-                ending.begin(Halt::Failed(reason));
-            }
-            if let Event::LoadEnded(LoadEnded { cause: LoadEndCause::Stopped, .. }) = &event {
-                // Unless somebody had a reason, nobody told it to.
-                ending.begin(Halt::Failed("the agent stopped the load before its time".to_owned()));
-            }
-            let over = match &event {
+        }
+        if course.measured == 0 {
+            let reason = "no transaction completed in the measured interval".to_owned();
+            course.halt.get_or_insert(Halt::Failed(reason));
+        }
+        course.halt.map_or(Ok(()), Err)
+    }
+
+    fn follow_event(&mut self, course: &mut Following, host: &str, event: &Event) {
+        if let Event::LoadSecond(second) = event {
+            course.measured += if second.second >= 0 { second.latency.count } else { 0 };
+        }
+        let intervals = course.live.saw(host, event);
+        self.show(&intervals);
+        if let Some(reason) = failure(event) {
+            let reason = labelled(self.plan, host, &reason);
+            // A load reports its end even when its server has gone; the reason comes first.
+            let is_over = !matches!(event, Event::ServerFailed { .. });
+            self.fail(course, host, reason, is_over);
+        }
+        if let Event::LoadEnded(LoadEnded { cause, .. }) = event {
+            match cause {
                 // The reason follows as LoadFailed.
-                Event::LoadEnded(ended) => ended.cause != LoadEndCause::Failed,
-                Event::LoadFailed { .. } => true,
-                _ => false,
-            };
-            if over && measured == 0 {
-                ending.begin(Halt::Failed("no transaction completed in the measured interval".to_owned()));
-            }
-            if over {
-                return ending.halt.map_or(Ok(()), Err);
+                LoadEndCause::Failed => {}
+                // Unless somebody had a reason, nobody told it to.
+                LoadEndCause::Stopped if course.halt.is_none() => {
+                    let text = "the agent stopped the load before its time";
+                    self.fail(course, host, labelled(self.plan, host, text), true);
+                }
+                _ => course.running.retain(|name| name != host),
             }
         }
     }
+
+    /// A host is gone altogether.
+    fn lose(&mut self, course: &mut Following, host: &str, reason: String) {
+        let intervals = course.live.gone(host);
+        self.show(&intervals);
+        self.fail(course, host, reason, true);
+    }
+
+    /// A host cannot do its part any more; the others go on or stop as the plan says.
+    fn fail(&mut self, course: &mut Following, host: &str, reason: String, is_over: bool) {
+        if let Err(halt) = self.give_up(host, reason) {
+            self.wind_up(course, halt);
+        }
+        if is_over {
+            course.running.retain(|name| name != host);
+        }
+    }
+
+    /// Remembers the first reason to end, tells every load to, and limits the wait for them.
+    fn wind_up(&mut self, course: &mut Following, halt: Halt) {
+        if course.halt.is_none() {
+            course.halt = Some(halt);
+            course.deadline = Instant::now() + END_TIMEOUT;
+            course.running.iter().for_each(|host| self.fleet.send(host, Job::StopLoad));
+        }
+    }
+
+    fn show(&mut self, intervals: &[Interval]) {
+        intervals.iter().for_each(|interval| self.watcher.saw(&Progress::Interval(interval)));
+    }
+
+    /// What became of the instances that are missing at the end.
+    fn losses(&self, instances: &[String]) -> Option<String> {
+        let lost: Vec<&Host> =
+            self.hosts.iter().filter(|host| instances.contains(&host.name) && !host.takes_part()).collect();
+        let reasons: Vec<&str> = lost.iter().filter_map(|host| host.lost.as_deref()).collect();
+        let left = instances.len() - lost.len();
+        (!lost.is_empty()).then(|| {
+            format!("{left} of {} instances ran to the end: {}", instances.len(), reasons.join("; "))
+        })
+    }
 }
 
-/// Whether a load is being ended before its time, and when to stop waiting for it.
-struct Ending {
+/// A run between its start and its end.
+struct Following {
+    live: Live,
+    /// Hosts whose load has not ended.
+    running: Vec<String>,
+    /// Why it is being ended before its time.
     halt: Option<Halt>,
+    /// When to stop waiting.
     deadline: Instant,
+    /// Transactions of the measured interval so far.
+    measured: u64,
 }
 
-impl Ending {
-    /// Remembers the first reason and limits the wait.
-    fn begin(&mut self, halt: Halt) {
-        if self.halt.is_none() {
-            self.halt = Some(halt);
-            self.deadline = Instant::now() + END_TIMEOUT;
-        }
-    }
+/// The moments of a run that begins at `begin_ns` of our clock, in a host's.
+fn start_on(host: String, begin_ns: i64, offset: ClockOffset, plan: &RunPlan) -> HostStart {
+    let seconds = |s: u64| i64::try_from(s).unwrap_or(i64::MAX / SECOND_NS) * SECOND_NS;
+    let begin_ns = offset.to_agent(begin_ns);
+    let t0_ns = begin_ns + seconds(plan.warmup_s);
+    let end_ns = plan.duration_s.map(|duration| t0_ns + seconds(duration));
+    HostStart { host, begin_ns, t0_ns, end_ns }
 }
 
 /// When a load that is bounded by time is overdue. One bounded by events alone has no such moment.
-fn planned_end(start: &StartJob) -> Instant {
-    let length = start.end_ns.map(|end_ns| u64::try_from(end_ns - start.begin_ns).unwrap_or(0));
+fn planned_end(starts: &[HostStart]) -> Instant {
+    let length = |start: &HostStart| Some(u64::try_from(start.end_ns? - start.begin_ns).unwrap_or(0));
+    let length = starts.iter().filter_map(length).max();
     Instant::now() + length.map_or(NEVER, |ns| Duration::from_nanos(ns) + END_TIMEOUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A clock that started `offset` away from the coordinator's and runs `ppm` too fast.
+    #[derive(Debug, Clone, Copy)]
+    struct Clock {
+        offset: i64,
+        ppm: i64,
+    }
+
+    impl Clock {
+        fn at(self, ours_ns: i64) -> i64 {
+            ours_ns + self.offset + ours_ns / 1_000_000 * self.ppm
+        }
+    }
+
+    fn clock() -> impl Strategy<Value = (Clock, i64, i64)> {
+        let clock = (-1_000_000_000_000_i64..1_000_000_000_000, -100_i64..=100);
+        (clock.prop_map(|(offset, ppm)| Clock { offset, ppm }), 1_000_i64..5_000_000, 1_000_i64..5_000_000)
+    }
+
+    proptest! {
+        /// One moment falls into the same second on every host, unless it lies nearer to the second's edge
+        /// than the offsets are known at that moment.
+        #[test]
+        fn a_moment_is_in_the_same_second_everywhere(
+            hosts in prop::collection::vec(clock(), 2..16),
+            asked in 0_i64..3_600_000_000_000,
+            warmup_s in 0_u64..600,
+            after in 0_i64..3_600_000_000_000,
+        ) {
+            let plan = RunPlan {
+                threads: 1, instances: 2, warmup_s, duration_s: Some(3600), events: None,
+                report_interval_s: 1, seed: 1,
+            };
+            let begin_ns = asked + LEAD_NS;
+            let moment = begin_ns + after;
+            let second = |at_ns: i64, start: &HostStart| (at_ns - start.t0_ns).div_euclid(SECOND_NS);
+            let t0_ns = begin_ns + i64::try_from(warmup_s).unwrap() * SECOND_NS;
+            let planned = (moment - t0_ns).div_euclid(SECOND_NS);
+            let from_edge = (moment - t0_ns).rem_euclid(SECOND_NS);
+            let from_edge = from_edge.min(SECOND_NS - from_edge);
+            for (clock, there, back) in hosts {
+                let offset = ClockOffset::from_round_trip(asked, clock.at(asked + there), asked + there + back);
+                let start = start_on("vm".to_owned(), begin_ns, offset, &plan);
+                // The clock's seconds are not quite ours either, so that the bound grows with the run.
+                let known = offset.bound_at(moment);
+                if from_edge > known {
+                    prop_assert_eq!(second(clock.at(moment), &start), planned);
+                }
+                prop_assert!((second(clock.at(moment), &start) - planned).abs() <= 1 + known / SECOND_NS);
+            }
+        }
+    }
 }

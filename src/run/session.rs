@@ -2,16 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
-use super::{Finish, Progress, Stage, Watcher};
+use super::hosts::{self, Host, Role, labelled};
+use super::{Finish, Found, Progress, Stage, Watcher};
 use crate::fleet::{Fleet, Incoming};
-use crate::plan::Plan;
-use crate::plan::granted::not_granted;
-use crate::protocol::event::ServerReady;
-use crate::protocol::facts::HostFacts;
-use crate::protocol::job::{PrepareJob, ServeJob};
-use crate::protocol::{Event, Job};
+use crate::plan::{LossPolicy, Plan};
+use crate::protocol::Event;
 use crate::result::bundle::Bundle;
 use crate::result::{COORDINATOR, Ending, Record, ResultError};
 
@@ -23,12 +18,6 @@ const LOOK: Duration = Duration::from_millis(200);
 /// seconds for transactions in flight, and as long again for the last samples and for the server's
 /// commit counter.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(60);
-/// Patience with a server that stops after a run as planned, and after one that was cut short.
-const STOP_PATIENCE: Duration = Duration::from_secs(900);
-const SHORT_STOP_PATIENCE: Duration = Duration::from_secs(120);
-/// The agent's answer comes this much later at most.
-const STOP_MARGIN: Duration = Duration::from_secs(30);
-
 /// Why a run does not go on.
 #[derive(Debug)]
 pub(super) enum Halt {
@@ -46,58 +35,45 @@ impl From<ResultError> for Halt {
     }
 }
 
-/// `environment.json`.
-#[derive(Serialize)]
-struct Environment<'a> {
-    drivestone: &'a str,
-    seeds: Vec<u64>,
-    host: &'a HostFacts,
-    server: &'a ServerReady,
-}
-
 /// Everything that one invocation holds.
 pub(super) struct Session<'a> {
     pub(super) plan: &'a Plan,
     pub(super) fleet: Fleet,
-    bundle: Bundle,
+    pub(super) bundle: Bundle,
     pub(super) watcher: &'a mut dyn Watcher,
     pub(super) stage: Stage,
-    server_is_up: bool,
-    /// Runs that had changed the dataset before this result's.
-    pub(super) runs_before: u32,
+    pub(super) hosts: Vec<Host>,
     interrupts: u32,
     /// The first record that could not be written. The run then ends in good order.
     journal_failure: Option<String>,
-    /// End of the log of a server that failed.
-    log_tail: Option<String>,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(plan: &'a Plan, fleet: Fleet, bundle: Bundle, watcher: &'a mut dyn Watcher) -> Self {
-        let stage = Stage::Preparing;
         Self {
             plan,
             fleet,
             bundle,
             watcher,
-            stage,
-            server_is_up: false,
-            runs_before: 0,
+            stage: Stage::Preparing,
+            hosts: hosts::of(&plan.fleet),
             interrupts: 0,
             journal_failure: None,
-            log_tail: None,
         }
     }
 
-    /// Server, dataset, runs, server again; then the last line.
-    pub(super) fn carry_out(mut self, facts: &HostFacts) -> Finish {
-        let halt = self.steps(facts).err();
+    /// Servers, datasets, runs, servers again; then the last line.
+    pub(super) fn carry_out(mut self, found: &Found) -> Finish {
+        let halt = self.steps(found).err();
         let halt = match halt {
             Some(Halt::Killed) => Some(Halt::Killed),
-            halt => match self.stop_server(halt.is_some()).err() {
-                Some(Halt::Killed) => Some(Halt::Killed),
-                aftermath => halt.or(aftermath),
-            },
+            halt => {
+                let up = self.names(|host| host.server_is_up);
+                match self.stop_servers(&up, halt.is_some()).err() {
+                    Some(Halt::Killed) => Some(Halt::Killed),
+                    aftermath => halt.or(aftermath),
+                }
+            }
         };
         let (ending, reason) = match &halt {
             None => (Ending::Complete, None),
@@ -111,131 +87,88 @@ impl<'a> Session<'a> {
             (Ending::Complete, Some(failure)) => (Ending::Failed, Some(failure.to_owned())),
             told => (told.0, reason),
         };
-        let Self { fleet, bundle, stage, log_tail, .. } = self;
+        let Self { fleet, bundle, stage, hosts, .. } = self;
         bundle.close();
         match halt {
             Some(Halt::Killed) => drop(fleet),
             _ => fleet.quit(),
         }
+        let log_tail = hosts.into_iter().find_map(|host| host.log_tail);
         Finish { ending, reason, log_tail, stage }
     }
 
-    fn steps(&mut self, facts: &HostFacts) -> Result<(), Halt> {
-        let host = self.fleet.host().to_owned();
-        self.record(&host, Record::Event(Event::Probed(Box::new(facts.clone()))));
-        let ready = self.start_server()?;
-        self.bundle.write_environment(&Environment {
-            drivestone: env!("CARGO_PKG_VERSION"),
-            seeds: self.plan.runs.iter().map(|run| run.seed).collect(),
-            host: facts,
-            server: &ready,
-        })?;
-        self.bundle.write_server_configuration(&ready.configuration)?;
-        self.prepare()?;
-        self.stage = Stage::Running;
-        for run in 0..self.plan.runs.len() {
-            self.measure(run)?;
-        }
-        Ok(())
-    }
-
-    fn start_server(&mut self) -> Result<ServerReady, Halt> {
-        self.watcher.saw(&Progress::ServerStarting);
-        let server = &self.plan.server;
-        self.fleet.send(&Job::Serve(ServeJob {
-            target: self.plan.hardware.target.clone(),
-            create_target: self.plan.hardware.create_target,
-            dataset: self.plan.dataset.contents.clone(),
-            server_program: server.program.clone(),
-            account: server.account.clone(),
-            transport: server.transport,
-            options: server.options.clone(),
-        }));
-        let ready = self.wait(|event| match event {
-            Event::ServerReady(ready) => Some(ready.clone()),
-            _ => None,
-        })?;
-        self.server_is_up = true;
-        self.watcher.saw(&Progress::ServerReady(&ready));
-        for text in not_granted(&self.plan.server.options, &ready.variables) {
-            self.keep(COORDINATOR, &Event::Warning { text });
-        }
-        Ok(ready)
-    }
-
-    fn prepare(&mut self) -> Result<(), Halt> {
-        self.fleet.send(&Job::Prepare(PrepareJob {
-            dataset: self.plan.dataset.contents.clone(),
-            threads: self.plan.dataset.load_threads,
-        }));
-        let prepared = self.wait(|event| match event {
-            Event::Prepared { manifest, reused } => Some((manifest.clone(), *reused)),
-            _ => None,
-        });
-        if let Err(Halt::Interrupted) = prepared {
-            self.fleet.send(&Job::StopLoad);
-        }
-        let (manifest, reused) = prepared?;
-        self.runs_before = manifest.runs_since;
-        self.watcher.saw(&Progress::Prepared { manifest: &manifest, reused });
-        Ok(())
-    }
-
-    fn stop_server(&mut self, cut_short: bool) -> Result<(), Halt> {
-        if !std::mem::take(&mut self.server_is_up) {
-            return Ok(());
-        }
-        self.watcher.saw(&Progress::ServerStopping);
-        let patience = if cut_short { SHORT_STOP_PATIENCE } else { STOP_PATIENCE };
-        self.fleet.send(&Job::StopServer { patience_s: patience.as_secs() });
-        let deadline = Instant::now() + patience + STOP_MARGIN;
-        // Failures that come now are aftermath: the reason for the ending is known already.
-        while Instant::now() < deadline {
-            match self.next_event()? {
-                Some(Happening::Event(Event::ServerStopped)) | Some(Happening::Lost(_)) => return Ok(()),
-                _ => {}
-            }
-        }
-        Err(Halt::Failed("the server did not stop".to_owned()))
-    }
-
-    /// Waits for what `pick` recognises, as long as it takes.
+    /// Waits until `pick` has recognised something from each of these instances, but no longer than `limit`
+    /// for `what`. Instances that are lost meanwhile are left out, where the plan permits it.
     ///
     /// # Errors
-    /// When the user interrupts, an agent is lost, or an activity fails instead.
-    fn wait<T>(&mut self, pick: impl FnMut(&Event) -> Option<T>) -> Result<T, Halt> {
-        self.wait_within(NEVER, "waiting", pick)
-    }
-
-    /// Waits for what `pick` recognises, but no longer than `limit` for `what`.
-    ///
-    /// # Errors
-    /// As above, and when the time is over.
-    pub(super) fn wait_within<T>(
+    /// When the user interrupts, an activity fails, an instance is lost and must not be, or the time is over.
+    pub(super) fn gather<T>(
         &mut self,
+        instances: &[String],
         limit: Duration,
         what: &str,
         mut pick: impl FnMut(&Event) -> Option<T>,
-    ) -> Result<T, Halt> {
+    ) -> Result<Vec<(String, T)>, Halt> {
         let deadline = Instant::now() + limit;
+        let mut found: Vec<(String, T)> = Vec::new();
         loop {
+            let waits = |host: &&String| !found.iter().any(|(name, _)| name == *host);
+            let left: Vec<&String> =
+                instances.iter().filter(waits).filter(|name| self.takes_part(name)).collect();
+            if left.is_empty() {
+                found.sort_by_key(|(host, _)| instances.iter().position(|name| name == host));
+                return Ok(found);
+            }
             if Instant::now() > deadline {
-                return Err(Halt::Failed(format!("{what} took more than {} s", limit.as_secs())));
+                let late = left.into_iter().cloned().collect::<Vec<_>>().join(", ");
+                let text = format!("{what} took more than {} s", limit.as_secs());
+                return Err(Halt::Failed(labelled(self.plan, &late, &text)));
             }
             match self.next_event()? {
                 None => {}
                 Some(Happening::Interrupt) => return Err(Halt::Interrupted),
-                Some(Happening::Lost(reason)) => return Err(Halt::Failed(reason)),
-                Some(Happening::Event(event)) => {
-                    if let Some(reason) = failure(&event).or_else(|| self.journal_failure.clone()) {
+                Some(Happening::Lost(host, reason)) => self.give_up(&host, reason)?,
+                Some(Happening::Event(host, event)) => {
+                    if let Some(reason) = self.journal_failure.clone() {
                         return Err(Halt::Failed(reason));
                     }
-                    if let Some(found) = pick(&event) {
-                        return Ok(found);
+                    if let Some(reason) = failure(&event) {
+                        let reason = labelled(self.plan, &host, &reason);
+                        self.give_up(&host, reason)?;
+                    } else if let Some(value) = pick(&event) {
+                        found.push((host, value));
                     }
                 }
             }
         }
+    }
+
+    /// Leaves a host out from now on.
+    ///
+    /// # Errors
+    /// The reason, when the run cannot do without it: an instance before the runs have begun, or whose loss
+    /// stops the run by its plan.
+    pub(super) fn give_up(&mut self, host: &str, reason: String) -> Result<(), Halt> {
+        let expendable = self.plan.fleet.on_loss == LossPolicy::Continue && self.stage == Stage::Running;
+        let Some(lost) = self.host(host).filter(|host| host.takes_part()) else { return Ok(()) };
+        lost.lost = Some(reason.clone());
+        let is_instance = lost.is_instance();
+        self.record(host, Record::Lost { reason: reason.clone() });
+        self.watcher.saw(&Progress::Lost { host, reason: &reason });
+        if is_instance && !expendable { Err(Halt::Failed(reason)) } else { Ok(()) }
+    }
+
+    pub(super) fn host(&mut self, name: &str) -> Option<&mut Host> {
+        self.hosts.iter_mut().find(|host| host.name == name)
+    }
+
+    pub(super) fn takes_part(&self, name: &str) -> bool {
+        self.hosts.iter().any(|host| host.name == name && host.takes_part())
+    }
+
+    /// Names of hosts of a kind, in the plan's order.
+    pub(super) fn names(&self, wanted: impl Fn(&Host) -> bool) -> Vec<String> {
+        self.hosts.iter().filter(|host| wanted(host)).map(|host| host.name.clone()).collect()
     }
 
     /// The next thing that happens, recorded; `None` when nothing does for a moment.
@@ -254,8 +187,11 @@ impl<'a> Session<'a> {
                 Ok(Some(Happening::Interrupt))
             }
             Some(Incoming::Lost { host, reason }) => {
-                self.server_is_up = false;
-                Ok(Some(Happening::Lost(format!("the agent on {host} is gone: {reason}"))))
+                if let Some(lost) = self.host(&host) {
+                    lost.server_is_up = false;
+                }
+                let reason = format!("the agent on {host} is gone: {reason}");
+                Ok(Some(Happening::Lost(host, reason)))
             }
             Some(Incoming::Clock { host, offset }) => {
                 let (offset_ns, bound_ns) = (offset.offset_ns, offset.bound_ns);
@@ -264,30 +200,49 @@ impl<'a> Session<'a> {
             }
             Some(Incoming::Event { host, event }) => {
                 self.keep(&host, &event);
-                Ok(Some(Happening::Event(event)))
+                Ok(Some(Happening::Event(host, event)))
             }
         }
     }
 
     /// Stores an event where it belongs, and shows what the watcher wants to see.
-    fn keep(&mut self, host: &str, event: &Event) {
+    pub(super) fn keep(&mut self, host: &str, event: &Event) {
         match event {
             Event::PrepareProgress { step, done, total } => {
                 let (step, done, total) = (*step, *done, *total);
-                return self.watcher.saw(&Progress::Preparing { step, done, total });
+                return self.watcher.saw(&Progress::Preparing { host, step, done, total });
             }
             Event::ServerLog { text } => {
-                let written = self.bundle.write_server_log(text);
+                let written = self.bundle.write_server_log(host, text);
                 return self.note_failure(written);
             }
+            Event::ServerReady(_) => self.note_server(host, true),
+            Event::ServerStopped => self.note_server(host, false),
             Event::ServerFailed { log_tail, .. } => {
-                self.server_is_up = false;
-                self.log_tail = Some(log_tail.clone()).filter(|tail| !tail.is_empty());
+                self.note_server(host, false);
+                if let Some(host) = self.host(host) {
+                    host.log_tail = Some(log_tail.clone()).filter(|tail| !tail.is_empty());
+                }
             }
-            Event::Warning { text } => self.watcher.saw(&Progress::Warning(text)),
+            Event::Warning { text } => {
+                let text = labelled(self.plan, host, text);
+                self.watcher.saw(&Progress::Warning(&text));
+            }
             _ => {}
         }
         self.record(host, Record::Event(event.clone()));
+    }
+
+    fn note_server(&mut self, host: &str, is_up: bool) {
+        if let Some(host) = self.host(host) {
+            host.server_is_up = is_up;
+        }
+    }
+
+    /// Keeps something that the coordinator itself has to say.
+    pub(super) fn warn(&mut self, text: String) {
+        self.watcher.saw(&Progress::Warning(&text));
+        self.record(COORDINATOR, Record::Event(Event::Warning { text }));
     }
 
     pub(super) fn record(&mut self, from: &str, record: Record) {
@@ -305,16 +260,28 @@ impl<'a> Session<'a> {
     pub(super) fn journal_failure(&self) -> Option<&str> {
         self.journal_failure.as_deref()
     }
+
+    /// Number of an instance among all of the plan, and of the runs that have changed its dataset before
+    /// this one.
+    pub(super) fn count_run(&mut self, name: &str) -> (u32, u32) {
+        match self.host(name) {
+            Some(Host { role: Role::Instance(number), runs_before, .. }) => {
+                *runs_before += 1;
+                (*number, *runs_before - 1)
+            }
+            _ => (0, 0),
+        }
+    }
 }
 
-/// What `next_event` brings.
+/// What `next_event` brings: each with its host.
 pub(super) enum Happening {
-    Event(Event),
-    Lost(String),
+    Event(String, Event),
+    Lost(String, String),
     Interrupt,
 }
 
-/// The reason, when an event means that the run cannot go on.
+/// The reason, when an event means that its host cannot go on.
 pub(super) fn failure(event: &Event) -> Option<String> {
     match event {
         Event::ServerFailed { reason, .. }

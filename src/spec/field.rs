@@ -1,7 +1,7 @@
 //! The fields by name: examples for messages, the keys of `--set`, and near misses.
 
 /// Fields that `--set` takes, each with a value that is right.
-pub(super) const SETTABLE: [(&str, &str); 19] = [
+pub(super) const SETTABLE: [(&str, &str); 21] = [
     ("workload.kind", "oltp_read_write"),
     ("workload.keys", "uniform"),
     ("workload.table_size", "100000"),
@@ -16,6 +16,8 @@ pub(super) const SETTABLE: [(&str, &str); 19] = [
     ("load.events", "100000"),
     ("load.report_interval", "1s"),
     ("load.seed", "1234"),
+    ("load.counts", "[4, 8]"),
+    ("load.on_loss", "continue"),
     ("server.transport", "socket"),
     ("server.buffer_pool", "24GiB"),
     ("server.log_file_size", "1GiB"),
@@ -27,11 +29,22 @@ pub(super) const SETTABLE: [(&str, &str); 19] = [
 pub(super) const VARIABLES: &str = "server.variables.";
 
 /// Required fields that `--set` does not take.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str); 15] = [
     ("name", "nvme-lab"),
     ("description", "what this profile is for"),
     ("device.path", "/mnt/dut"),
     ("memory.buffer_pool", "24GiB"),
+    ("instances.libvirt.hypervisors", "[qemu+ssh://root@node1/system]"),
+    ("instances.libvirt.machines", "4"),
+    ("instances.libvirt.image.pool", "default"),
+    ("instances.libvirt.image.volume", "debian-12.qcow2"),
+    ("instances.libvirt.pool", "dut"),
+    ("instances.libvirt.network", "default"),
+    ("instances.libvirt.vcpus", "16"),
+    ("instances.libvirt.memory", "60GiB"),
+    ("instances.libvirt.disks.data", "400GB"),
+    ("observers.host", "node1"),
+    ("observers.device", "/dev/sdb"),
 ];
 
 /// A right value of a field.

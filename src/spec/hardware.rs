@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::fleet::{InstancesSpec, ObserverSpec};
 use super::size::{ByteSize, PoolSizeSpec};
 use super::text::{ValueError, deserialize_text, quoted};
 
@@ -25,9 +26,15 @@ pub struct HardwareSpec {
     pub platform: Vec<(String, String)>,
     /// Memory that the server gets.
     pub memory: MemorySpec,
-    /// The server on this machine.
+    /// The server on the instances' hosts.
     #[serde(default)]
     pub server: HardwareServerSpec,
+    /// Hosts of the instances; this machine if not given.
+    #[serde(default)]
+    pub instances: Option<InstancesSpec>,
+    /// Hosts that only sample.
+    #[serde(default, deserialize_with = "observers")]
+    pub observers: Vec<ObserverSpec>,
 }
 
 /// The device under test.
@@ -57,7 +64,7 @@ pub struct MemorySpec {
     pub buffer_pool: PoolSizeSpec,
 }
 
-/// The server on this machine.
+/// The server on the instances' hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HardwareServerSpec {
@@ -145,6 +152,28 @@ fn optional_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
 fn optional_account<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     deserialize_text::<Account, D>(deserializer, "an account name such as mysql")
         .map(|account| Some(account.0))
+}
+
+fn observers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ObserverSpec>, D::Error> {
+    struct ObserversVisitor;
+
+    impl<'de> Visitor<'de> for ObserversVisitor {
+        type Value = Vec<ObserverSpec>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a list of hosts and devices, for example [{host: node1, device: /dev/sdb}]")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            let mut observers = Vec::new();
+            while let Some(observer) = items.next_element()? {
+                observers.push(observer);
+            }
+            Ok(observers)
+        }
+    }
+
+    deserializer.deserialize_seq(ObserversVisitor)
 }
 
 fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {

@@ -9,7 +9,9 @@ use serde::{Deserialize, Deserializer};
 use super::count::Count;
 use super::duration::DurationSpec;
 use super::error::SpecError;
+use super::fleet::MOST_HOSTS;
 use super::hardware::name;
+use super::list::{deserialize_list, placed, refuse_repeated};
 use super::size::{ByteSize, PageSize, PoolSizeSpec};
 use super::source::Source;
 use super::text::quoted;
@@ -24,6 +26,8 @@ pub type Threads = Count<u32, 1, 4096, 32>;
 pub type Tables = Count<u32, 1, 10_000, 10>;
 /// Ids or rows of a table.
 pub type Ids = Count<u64, 1, MAX_ID, 100_000>;
+/// Instances that run at once.
+pub type InstanceCount = Count<u32, 1, { MOST_HOSTS as u64 }, 4>;
 /// Seed of a random stream.
 pub type Seed = Count<u64, 0, { u64::MAX }, 1>;
 
@@ -105,6 +109,23 @@ pub struct LoadSpec {
     /// Seed of the run; drawn when the plan is made if not given.
     #[serde(default)]
     pub seed: Option<Seed>,
+    /// Instances of each run, one run after the other; one run with all instances if not given.
+    #[serde(default, deserialize_with = "counts")]
+    pub counts: Option<Vec<InstanceCount>>,
+    /// What becomes of a run that loses an instance.
+    #[serde(default)]
+    pub on_loss: LossSpec,
+}
+
+/// What becomes of a run that loses an instance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossSpec {
+    /// The other instances stop as well.
+    #[default]
+    Stop,
+    /// The other instances go on.
+    Continue,
 }
 
 /// The database server.
@@ -189,7 +210,14 @@ pub(super) fn check(spec: &ProfileSpec, source: &Source) -> Result<(), SpecError
             return refuse(field, "`0s` is too short; write at least 1s".to_owned());
         }
     }
-    Ok(())
+    let counts = spec.load.counts.as_deref().unwrap_or_default();
+    refuse_repeated(
+        placed(source, "load.counts", counts).map(|(place, count)| (place, count.get().to_string())),
+    )
+}
+
+fn counts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<InstanceCount>>, D::Error> {
+    deserialize_list(deserializer, "a list of numbers of instances, for example [4, 8]").map(Some)
 }
 
 fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
@@ -214,14 +242,20 @@ fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Stri
     deserializer.deserialize_map(VariablesVisitor)
 }
 
+/// Whether a text is spelt like a server variable, perhaps of a named key cache.
+#[must_use]
+pub fn is_variable(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'))
+}
+
 /// A server variable in the spelling of `SHOW VARIABLES`, so that one variable has one name.
 struct VariableName(String);
 
 impl<'de> Deserialize<'de> for VariableName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let letters = name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
-        if letters && name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        if is_variable(&name) {
             return Ok(Self(name));
         }
         Err(D::Error::custom(format!(

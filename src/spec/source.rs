@@ -68,6 +68,16 @@ impl Source {
         Place { file: self.file.clone(), line: None, field: field.to_owned(), excerpt: None }
     }
 
+    /// Where item `n` (from 0) of a list is written, or `key` in it; named as the list is.
+    pub(crate) fn item_place(&self, list: &str, n: usize, key: &str) -> Place {
+        let item = format!("{list}.{n}");
+        let (known, field) = match key {
+            "" => (item, list.to_owned()),
+            key => (dotted(&item, key), dotted(list, key)),
+        };
+        Place { field, ..self.place(&known) }
+    }
+
     pub(super) fn place_at(&self, field: &str, origin: &Origin) -> Place {
         let field = field.to_owned();
         match origin {
@@ -102,12 +112,22 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn collect_fields(node: &Node, path: &str, fields: &mut BTreeMap<String, Origin>) {
-    if let Value::Map(entries) = &node.value {
-        for (key, value) in entries {
-            let field = dotted(path, &key.text);
-            collect_fields(value, &field, fields);
-            fields.insert(field, pointer(key, value).clone());
+    match &node.value {
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                let field = dotted(path, &key.text);
+                collect_fields(value, &field, fields);
+                fields.insert(field, pointer(key, value).clone());
+            }
         }
+        Value::List(items) => {
+            for (n, item) in items.iter().enumerate() {
+                let field = dotted(path, &n.to_string());
+                collect_fields(item, &field, fields);
+                fields.insert(field, item.origin.clone());
+            }
+        }
+        Value::Absent | Value::Text(_) => {}
     }
 }
 

@@ -123,16 +123,18 @@ fn assert_loop_is_closed(run: &Value) {
 }
 
 fn assert_bundle_is_whole(bundle: &Path) {
-    let mut names: Vec<_> = fs::read_dir(bundle)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    let expected =
-        ["environment.json", "journal.jsonl", "plan.json", "report.html", "server.cnf", "server.log"];
-    assert_eq!(names, expected);
-    for name in names {
-        let text = fs::read_to_string(bundle.join(&name)).unwrap();
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let files = ["environment.json", "journal.jsonl", "plan.json", "report.html"];
+    assert_eq!(names(bundle), [&files[..], &["servers"]].concat());
+    assert_eq!(names(&bundle.join("servers")), ["local.cnf", "local.log"]);
+    for name in files.into_iter().chain(["servers/local.cnf", "servers/local.log"]) {
+        let text = fs::read_to_string(bundle.join(name)).unwrap();
         assert!(!text.is_empty(), "{name} is empty");
         for word in ["IDENTIFIED", "drivestone@"] {
             assert!(!text.contains(word), "{name} holds {word}");

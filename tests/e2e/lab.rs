@@ -113,10 +113,14 @@ impl Lab {
 
     /// Starts it with other arguments; its output goes to files named after `out`.
     pub fn start_with(&self, out: &str, arguments: &[&str]) -> Running {
+        self.start_command(out, self.command(arguments))
+    }
+
+    /// Starts a command; its output goes to files named after `out`.
+    pub fn start_command(&self, out: &str, mut command: Command) -> Running {
         let name = out.replace('/', "-");
         let (stdout, stderr) = (self.path(&format!("{name}.stdout")), self.path(&format!("{name}.stderr")));
-        let child = self
-            .command(arguments)
+        let child = command
             .stdout(File::create(&stdout).unwrap())
             .stderr(File::create(&stderr).unwrap())
             .spawn()

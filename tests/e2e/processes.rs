@@ -38,7 +38,8 @@ pub fn children(parent: i32) -> Vec<Process> {
     all().into_iter().filter(|process| process.parent == parent).collect()
 }
 
-fn all() -> Vec<Process> {
+/// Every process of this machine.
+pub fn all() -> Vec<Process> {
     let entries = fs::read_dir("/proc").unwrap();
     entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
 }

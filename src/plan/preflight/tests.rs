@@ -7,7 +7,7 @@ use crate::plan::resolve::resolve;
 use crate::protocol::facts::{DeviceFacts, TargetFacts};
 use crate::spec::{parse_hardware, parse_profile};
 
-fn plan(pool: &str, overrides: &[&str]) -> Plan {
+pub(super) fn plan(pool: &str, overrides: &[&str]) -> Plan {
     let hardware = format!(
         "name: h\ndescription: d\ndevice:\n  path: /mnt/dut\n  required_space: 1GB\nmemory:\n  buffer_pool: {pool}\n"
     );
@@ -18,7 +18,7 @@ fn plan(pool: &str, overrides: &[&str]) -> Plan {
     resolve(&hardware, &parse_profile("p.yaml", profile, &overrides).unwrap(), Path::new("/"), 1).unwrap()
 }
 
-fn facts() -> HostFacts {
+pub(super) fn facts() -> HostFacts {
     HostFacts {
         hostname: "lab".into(),
         boot_id: None,
@@ -70,8 +70,19 @@ fn facts() -> HostFacts {
     }
 }
 
-fn mount(facts: &mut HostFacts) -> &mut MountFacts {
+pub(super) fn mount(facts: &mut HostFacts) -> &mut MountFacts {
     facts.target.mount.as_mut().unwrap()
+}
+
+/// What was found, as lines of a snapshot.
+pub(super) fn show(title: &str, found: &Preflight) -> String {
+    let mut text = format!("# {title}\n");
+    for (kind, problems) in [("refused", &found.refusals), ("warning", &found.warnings)] {
+        for Problem { file, field, text: problem } in problems {
+            text += &format!("{kind}: {file:?} {field}: {problem}\n");
+        }
+    }
+    text
 }
 
 #[test]
@@ -85,13 +96,7 @@ fn refusals_and_warnings_read_well() {
     let mut show = |title: &str, plan: &Plan, change: &dyn Fn(&mut HostFacts)| {
         let mut facts = facts();
         change(&mut facts);
-        let found = preflight(plan, &facts);
-        text += &format!("# {title}\n");
-        for (kind, problems) in [("refused", &found.refusals), ("warning", &found.warnings)] {
-            for Problem { file, field, text: problem } in problems {
-                text += &format!("{kind}: {file:?} {field}: {problem}\n");
-            }
-        }
+        text += &self::show(title, &preflight(plan, &facts));
     };
     let good = plan("10%", &[]);
     show("missing", &good, &|f| f.target.state = TargetState::Missing);
