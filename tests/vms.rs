@@ -26,7 +26,7 @@ fn machines_are_made_as_asked_and_nothing_is_left_of_them() {
     let lab = Lab::new();
     let foreign = Foreign::make(&lab);
     let before = lab.everything();
-    let (libvirt, instances) = lab.plan(2);
+    let (libvirt, instances) = lab.near_and_far();
     let request = Request { libvirt: &libvirt, instances: &instances, target: TARGET };
     let checked = check(&request, &|| false).unwrap();
     assert!(
@@ -50,6 +50,8 @@ fn machines_are_made_as_asked_and_nothing_is_left_of_them() {
     }
     lab.assert_domain(&format!("drivestone-{}-vm1", machines.tag()));
     lab.assert_preallocated(&format!("drivestone-{}-vm1-data.img", machines.tag()), libvirt.data_disk_bytes);
+    let config = std::fs::read_to_string(machines.ssh_config()).unwrap();
+    assert_eq!(config.matches("ProxyJump root@lab-hypervisor").count(), 1, "{config}");
     lab.assert_refused_host_key(machines.ssh_config());
     assert!(lab.clean(&["--remove"]).stdout.contains("still running"), "a living run is left alone");
 
@@ -174,13 +176,31 @@ fn clean_removes_what_a_killed_run_left() {
     foreign.assert_untouched();
 }
 
+#[test]
+#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
+fn four_machines_are_made_measured_and_removed() {
+    let lab = Lab::new();
+    let before = lab.everything();
+    let said = lab.measure(4, &[2, 4]);
+    println!("{}{}", said.stderr, said.stdout);
+    assert_eq!(said.code, 0);
+    let report = lab.report();
+    for (run, instances) in [(0, 2), (1, 4)] {
+        let run = &report["results"][0]["runs"][run];
+        assert_eq!(run["instances"], instances, "{run}");
+        assert!(run["tps"].as_f64().unwrap() > 0.0, "{run}");
+    }
+    assert_eq!(lab.everything(), before);
+    assert_eq!(lab.state_files(), Vec::<String>::new());
+}
+
 /// Not a test of its own: the process that `clean_removes_what_a_killed_run_left` kills.
 #[test]
 #[ignore = "started by clean_removes_what_a_killed_run_left"]
 fn makes_machines_until_killed() {
     let Some(state) = lab::maker_state() else { return };
     let lab = Lab::at(state);
-    let (libvirt, instances) = lab.plan(2);
+    let (libvirt, instances) = lab.near_and_far();
     let request = Request { libvirt: &libvirt, instances: &instances, target: TARGET };
     let checked = check(&request, &|| false).unwrap();
     let watch = Watch { interrupted: &|| false, progress: &|_, _| {} };

@@ -50,7 +50,10 @@ fn running(inventory: &Inventory) -> String {
 fn remove(record: &Record, inventory: &Inventory) -> Result<String, String> {
     let tag = &inventory.tag;
     let removed = Removal::of(inventory).carry_out().and_then(|()| Ok(record.erase()?));
-    removed.map(|()| format!("run {tag}: removed\n")).map_err(|error| format!("run {tag}: {error}"))
+    removed.map(|()| format!("run {tag}: removed\n")).map_err(|error| {
+        let record = record.path().display();
+        format!("run {tag}: {error}; what cannot be mended is forgotten by deleting {record}")
+    })
 }
 
 /// What is there; as an error when a hypervisor could not be asked.

@@ -13,11 +13,13 @@ pub const TARGET: &str = "/srv/drivestone";
 const FOREIGN_DOMAIN: &str = "drivestone-somebody-else";
 const FOREIGN_VOLUME: &str = "drivestone-somebody-else-data.img";
 const EMPTY_IMAGE: &str = "empty.img";
+const RESULT: &str = "result";
 const MAKER_STATE: &str = "DRIVESTONE_TEST_MAKER_STATE";
 
 /// The libvirt, and a state folder of one's own.
 pub struct Lab {
     uri: String,
+    ssh_uri: String,
     _folder: Option<tempfile::TempDir>,
     state: PathBuf,
 }
@@ -41,8 +43,8 @@ impl Lab {
     }
 
     pub fn at(state: PathBuf) -> Self {
-        let uri = std::env::var("LAB_URI").expect("LAB_URI; start the tests with make test-vms");
-        Self { uri, _folder: None, state }
+        let variable = |name| std::env::var(name).expect("the tests are started with make test-vms");
+        Self { uri: variable("LAB_URI"), ssh_uri: variable("LAB_SSH_URI"), _folder: None, state }
     }
 
     pub fn state(&self) -> &Path {
@@ -68,6 +70,14 @@ impl Lab {
         let instance =
             |number| InstancePlan { host: format!("vm{number}"), reach: Reach::Libvirt { hypervisor: 0 } };
         (libvirt, (1..=machines).map(instance).collect())
+    }
+
+    /// The first machine at hand, the second on a hypervisor that is reached through ssh: the same one, in truth.
+    pub fn near_and_far(&self) -> (LibvirtPlan, Vec<InstancePlan>) {
+        let (mut libvirt, mut instances) = self.plan(2);
+        libvirt.hypervisors.push(self.ssh_uri.clone());
+        instances[1].reach = Reach::Libvirt { hypervisor: 1 };
+        (libvirt, instances)
     }
 
     pub fn virsh(&self, arguments: &[&str]) -> String {
@@ -105,10 +115,46 @@ impl Lab {
 
     /// `drivestone clean …` with this state folder.
     pub fn clean(&self, arguments: &[&str]) -> Said {
+        self.drivestone(&[&["clean"], arguments].concat())
+    }
+
+    /// `drivestone run` on machines made for it, near and far in turn.
+    pub fn measure(&self, machines: usize, counts: &[usize]) -> Said {
+        let folder = self.folder();
+        let (near, far) = (&self.uri, &self.ssh_uri);
+        let hardware = format!(
+            "name: lab\ndescription: Emulated machines\ndevice:\n  path: {TARGET}\nmemory:\n  buffer_pool: 6MiB\n\
+             instances:\n  libvirt:\n    hypervisors: ['{near}', '{far}']\n    machines: {machines}\n    \
+             image: {{pool: images, volume: base.qcow2}}\n    pool: dut\n    network: lab\n    vcpus: 1\n    \
+             memory: 768MiB\n    disks: {{data: 1GiB}}\n    boot_timeout: 15min\n"
+        );
+        let profile = format!(
+            "name: tiny\ndescription: Four small tables\nworkload:\n  kind: oltp_read_write\n  keys: uniform\n\
+             dataset:\n  tables: 4\n  rows: 10000\nload:\n  threads: 2\n  warmup: 5s\n  duration: 30s\n  \
+             counts: {counts:?}\nserver:\n  log_file_size: 16MiB\n"
+        );
+        fs::write(folder.join("hardware.yaml"), hardware).unwrap();
+        fs::write(folder.join("profile.yaml"), profile).unwrap();
+        self.drivestone(&["run", "hardware.yaml", "profile.yaml", "--out", RESULT])
+    }
+
+    /// The report of that, as JSON.
+    pub fn report(&self) -> serde_json::Value {
+        let said = self.drivestone(&["report", RESULT, "--format", "json"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        serde_json::from_str(&said.stdout).unwrap()
+    }
+
+    /// The state folder of programs that are started here lies below.
+    fn folder(&self) -> &Path {
+        self.state.ancestors().nth(2).unwrap()
+    }
+
+    fn drivestone(&self, arguments: &[&str]) -> Said {
         let output = Command::new(env!("CARGO_BIN_EXE_drivestone"))
-            .arg("clean")
             .args(arguments)
-            .env("XDG_STATE_HOME", self.state.ancestors().nth(2).unwrap())
+            .current_dir(self.folder())
+            .env("XDG_STATE_HOME", self.folder())
             .output()
             .unwrap();
         Said {
@@ -213,7 +259,8 @@ pub fn assert_guest(config: &Path, host: &str) {
         config,
         host,
         "hostname; findmnt -n -o SOURCE,FSTYPE,OPTIONS /srv/drivestone; \
-        readlink -f /dev/disk/by-id/virtio-drivestone-data; ls /dev/disk/by-id; command -v mariadbd",
+        readlink -f /dev/disk/by-id/virtio-drivestone-data; ls /dev/disk/by-id; \
+         systemctl is-enabled fstrim.timer; command -v mariadbd",
     );
     println!("{host}: {}", said.stdout);
     assert_eq!(said.code, 0, "{}", said.stderr);
@@ -222,7 +269,9 @@ pub fn assert_guest(config: &Path, host: &str) {
     let mount: Vec<&str> = lines[1].split_whitespace().collect();
     assert_eq!((mount[0], mount[1]), (lines[2], "ext4"));
     assert!(mount[2].split(',').any(|option| option == "noatime"), "{}", lines[1]);
+    assert!(mount[2].split(',').any(|option| option == "noinit_itable"), "{}", lines[1]);
     assert!(lines.contains(&"virtio-drivestone-spare"));
+    assert!(lines.contains(&"masked"));
 }
 
 /// A running domain and its volume that look much like drivestone's and are not.

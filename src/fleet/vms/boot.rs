@@ -93,16 +93,20 @@ impl Boot<'_> {
         if (self.watch.interrupted)() {
             return Err(VmsError::Interrupted);
         }
-        let virsh = self.site.virsh(self.watch);
-        let state = virsh.ask(&["domstate", &self.site.machine.domain])?;
-        let state = state.trim();
-        if !matches!(state, "running" | "idle") {
-            return Err(self.not_ready(format!("the machine is `{state}` while it should boot")));
+        let mut unasked = String::new();
+        match self.site.virsh(self.watch).ask(&["domstate", &self.site.machine.domain]) {
+            Ok(state) if matches!(state.trim(), "running" | "idle") => {}
+            Ok(state) => {
+                return Err(self.not_ready(format!("the machine is `{}` while it should boot", state.trim())));
+            }
+            Err(error) if error.is_interrupt() => return Err(error.into()),
+            // A hypervisor that is slow to answer once does not end the run.
+            Err(error) => unasked = format!("; {error}"),
         }
         if self.started.elapsed() < self.limit {
             return Ok(());
         }
-        Err(self.not_ready(format!("{} after {} s", waited_for(), self.limit.as_secs())))
+        Err(self.not_ready(format!("{} after {} s{unasked}", waited_for(), self.limit.as_secs())))
     }
 
     fn address(&mut self) -> Result<String, VmsError> {
@@ -126,12 +130,12 @@ impl Boot<'_> {
         loop {
             let words = match self.run(config, &["true"], SHORT) {
                 Ok(ended) if ended.status.success() => return Ok(()),
-                Ok(ended) => last_lines(&ended.stderr, 1),
+                Ok(ended) => ssh_words(&ended.stderr),
                 Err(ProgramError::Interrupted) => return Err(VmsError::Interrupted),
                 Err(error) => format!("ssh {error}"),
             };
             self.tell(Stage::WaitingForSsh(words.clone()));
-            self.pause(&|| format!("ssh to root at {address} does not answer ({words})"))?;
+            self.pause(&|| format!("ssh to root at {address} does not answer ({words}{})", advice(&words)))?;
         }
     }
 
@@ -147,7 +151,7 @@ impl Boot<'_> {
                     let host = &self.site.machine.host;
                     return Ok(Some(format!("{host}: cloud-init complains: {}", report(&ended))));
                 }
-                Ok(ended) if ended.status.code() == Some(SSH_FAILED) => last_lines(&ended.stderr, 1),
+                Ok(ended) if ended.status.code() == Some(SSH_FAILED) => ssh_words(&ended.stderr),
                 Ok(ended) => {
                     return Err(self.not_ready(format!("cloud-init failed: {}", report(&ended))));
                 }
@@ -185,6 +189,25 @@ impl Boot<'_> {
         command.arg("-F").arg(config).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
         command.args(["-o", "ServerAliveInterval=10", "-T", &self.site.machine.host, "--"]).args(words);
         program::run(&mut command, limit, &|| (self.watch.interrupted)())
+    }
+}
+
+/// ssh's last words with a reason in them: through a jump host two without one follow.
+fn ssh_words(stderr: &str) -> String {
+    let empty = ["stdio forwarding failed", "Connection closed by UNKNOWN"];
+    let said = |line: &&str| !line.is_empty() && !empty.iter().any(|words| line.starts_with(words));
+    let plain = plain(stderr);
+    let last = plain.lines().map(str::trim).rfind(said);
+    last.map_or_else(|| last_lines(stderr, 1), str::to_owned)
+}
+
+/// What ssh's words mean for a machine that was given its keys.
+fn advice(words: &str) -> &'static str {
+    if words.contains("Host key verification failed") || words.contains("Permission denied") {
+        "; it has not taken the keys that cloud-init was to give it: has the image cloud-init, and is NoCloud among \
+         its datasources?"
+    } else {
+        ""
     }
 }
 
@@ -281,6 +304,17 @@ mod tests {
         let console = "[    1.0] one\r\n\u{1b}[0;32m  OK  \u{1b}[0m] two\r\n\r\n\u{1b}cthree\u{7}";
         assert_eq!(last_lines(console, 2), "  OK  ] two\nthree");
         assert_eq!(last_lines("", 3), "");
+    }
+
+    #[test]
+    fn a_jump_host_does_not_hide_the_reason() {
+        let stderr = "channel 0: open failed: connect failed: Connection refused\r\nstdio forwarding failed\r\n\
+                      Connection closed by UNKNOWN port 65535";
+        assert_eq!(ssh_words(stderr), "channel 0: open failed: connect failed: Connection refused");
+        assert_eq!(
+            ssh_words("Connection closed by UNKNOWN port 65535"),
+            "Connection closed by UNKNOWN port 65535"
+        );
     }
 
     proptest! {

@@ -44,8 +44,9 @@ impl Domain<'_> {
         let (kind, cpu) =
             if self.accelerated { ("kvm", "\n  <cpu mode='host-passthrough'/>") } else { ("qemu", "") };
         let mut disks = disk("vda", self.system, "type='qcow2'", None, false);
-        // Only without the host's page cache does the device under test answer, and not the host's memory.
-        let direct = "type='raw' cache='none' io='native'";
+        // Only without the host's page cache does the device under test answer, and not the host's memory. What the
+        // guest discards keeps its space.
+        let direct = "type='raw' cache='none' io='native' discard='ignore'";
         disks += &disk("vdb", self.data, direct, Some(DATA_SERIAL), false);
         disks += &disk("vdc", self.seed, "type='raw'", None, true);
         if let Some(spare) = self.spare {

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::VmsError;
-use super::program;
+use super::program::{self, ProgramError};
 use super::uri;
 
 /// Longest wait for a key pair.
@@ -37,8 +37,10 @@ pub fn make(folder: &Path, name: &str, interrupted: &dyn Fn() -> bool) -> Result
     let mut command = Command::new("ssh-keygen");
     command.args(["-q", "-t", "ed25519", "-N", "", "-C", "drivestone", "-f"]).arg(&path);
     let failed = |reason: String| VmsError::Keys { path: path.clone(), reason };
-    let ended = program::run(&mut command, KEY, interrupted)
-        .map_err(|error| failed(format!("ssh-keygen {error}")))?;
+    let ended = program::run(&mut command, KEY, interrupted).map_err(|error| match error {
+        ProgramError::Interrupted => VmsError::Interrupted,
+        error => failed(format!("ssh-keygen {error}")),
+    })?;
     if !ended.status.success() {
         return Err(failed(format!("ssh-keygen: {}", ended.stderr)));
     }

@@ -10,6 +10,17 @@ const IMAGE_BYTES: usize = 512 << 10;
 /// Serial number of the disk for the dataset; the guest sees it as `/dev/disk/by-id/virtio-…`.
 pub const DATA_SERIAL: &str = "drivestone-data";
 
+/// What wakes up by itself and uses disks: it must not do so while they are measured.
+const TIMERS: [&str; 7] = [
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dnf-makecache.timer",
+    "e2scrub_all.timer",
+    "fstrim.timer",
+    "man-db.timer",
+    "xfs_scrub_all.timer",
+];
+
 /// What differs between machines, and what they share.
 #[derive(Debug)]
 pub struct Seed<'a> {
@@ -56,7 +67,12 @@ impl Seed<'_> {
     fn user_data(&self) -> String {
         let device = format!("/dev/disk/by-id/virtio-{DATA_SERIAL}");
         let (private, public) = self.host_key;
+        let mask: Vec<&str> = ["systemctl", "mask"].into_iter().chain(TIMERS).collect();
+        // ext4 would go on writing its tables of inodes, while the disk is measured.
+        let late = if self.filesystem == "ext4" { ",noinit_itable" } else { "" };
+        let options = format!("defaults,noatime,nofail{late}");
         let mut data = json!({
+            "bootcmd": [mask],
             "disable_root": false,
             "locale": false,
             "ssh_pwauth": false,
@@ -67,7 +83,7 @@ impl Seed<'_> {
                 "device": device, "filesystem": self.filesystem, "label": "drivestone",
                 "partition": "none", "overwrite": false,
             }],
-            "mounts": [[device, self.target, self.filesystem, "defaults,noatime,nofail", "0", "2"]],
+            "mounts": [[device, self.target, self.filesystem, options, "0", "2"]],
         });
         if !self.packages.is_empty() {
             data["package_update"] = Value::Bool(true);

@@ -149,6 +149,12 @@ impl Record {
         durable::sync_entry(&self.path)
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The folder for the run's keys, private to this account.
     #[must_use]
     pub fn keys(&self) -> PathBuf {
