@@ -127,8 +127,8 @@ pub struct Merging {
     pub segments: Vec<MergedSegment>,
     /// The longest segment with all planned instances: its place, and its sums.
     pub full: Option<(usize, SegmentTotals)>,
-    /// Sums over all measured seconds of each instance, when they are not those of one segment.
-    pub whole: Vec<Totals>,
+    /// Sums over all measured seconds of each instance, when they are not those of one full segment.
+    whole: Vec<Totals>,
 }
 
 impl Merging {
@@ -175,6 +175,12 @@ impl Merging {
             self.whole.clear();
         }
         self.second = LatencyHistogram::new();
+    }
+
+    /// Sums over all measured seconds of an instance, by its place.
+    pub fn whole(&self, place: usize) -> Option<&Totals> {
+        let of_full = || self.full.as_ref()?.1.each.get(place);
+        self.whole.get(place).or_else(of_full)
     }
 
     fn close_first(&mut self) {
@@ -300,7 +306,7 @@ mod tests {
         assert_eq!(cut(&merging), [(vec![0, 1], 0, 4, 55), (vec![0], 5, 199, 1_950)]);
         let (place, full) = merging.full.as_ref().unwrap();
         assert_eq!((*place, full.all.latency.count(), full.each[1].latency.count()), (0, 55, 5));
-        assert_eq!(merging.whole[0].latency.count(), 2_000);
+        assert_eq!(merging.whole(0).unwrap().latency.count(), 2_000);
         assert_eq!(merging.seconds.len(), 203);
     }
 

@@ -29,7 +29,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         .enumerate()
         .map(|(place, instance)| {
             let own = headline.and_then(|(_, totals)| totals.each.get(place));
-            View::of(instance, own.or_else(|| run.merging.whole.get(place)).unwrap_or(&nothing.all))
+            View::of(instance, own.or_else(|| run.merging.whole(place)).unwrap_or(&nothing.all))
         })
         .collect();
     let together = headline.map(|(_, totals)| {

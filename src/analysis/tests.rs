@@ -36,6 +36,8 @@ struct Story {
     observed: Option<f64>,
     /// `innodb_flush_log_at_trx_commit` of the last instance.
     durable: &'static str,
+    /// Measured seconds.
+    seconds: i64,
     closed: bool,
 }
 
@@ -52,6 +54,7 @@ impl Default for Story {
             same_seeds: false,
             observed: None,
             durable,
+            seconds: DURATION_S,
             closed: true,
         }
     }
@@ -103,7 +106,7 @@ impl Story {
             let began_ns = T0_NS + clock(instance) - SECOND_NS / 2;
             say(&name(instance), Record::Event(Event::LoadStarted { began_ns }));
         }
-        for second in -1..=DURATION_S {
+        for second in -1..=self.seconds {
             for instance in 0..self.mixes.len() {
                 self.tell_second(instance, second, &mut say);
             }
@@ -193,7 +196,7 @@ impl Story {
         };
         say(&host_name, Record::Event(Event::Host(host("vdb", clock(instance), second, 1.0))));
         say(&host_name, Record::Event(Event::Server(sample)));
-        if second < DURATION_S {
+        if second < self.seconds {
             let mut latency = LatencyHistogram::new();
             self.mixes[instance].iter().for_each(|&(n, ns)| latency.record_n(ns, n));
             let load = LoadSecond {
@@ -371,6 +374,14 @@ fn without_half_of_the_plan_there_is_no_headline() {
     assert_eq!(own, [6.0, 2.0, 6.0, 6.0], "each over what it measured");
     assert_eq!(run.percentiles, []);
     assert!(run.series.iter().any(|point| point.second == 5 && point.tps == 1_200.0));
+}
+
+#[test]
+fn without_a_headline_each_instance_has_what_it_measured_even_if_none_was_lost() {
+    let run = Story { seconds: 2, ..Story::default() }.run();
+    assert_eq!((&run.figures, run.segments.len()), (&None, 1));
+    let own: Vec<_> = run.per_instance.iter().map(|own| (own.figures.seconds, own.figures.tps)).collect();
+    assert_eq!(own, [(2.0, 400.0); 4]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub fn every_instance_present(run: &GatheredRun, gathered: &Gathered, analysis: 
     }
     let present = analysis.instances_present;
     let text = match missing.is_empty() {
-        true => format!("all {planned} instances measured the whole interval"),
+        true => format!("all {planned} instances took part in every measured second"),
         false => {
             format!("{present} of {planned} instances measured the whole interval; {}", missing.join("; "))
         }
