@@ -80,6 +80,9 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
             ),
             Record::Opened(_) => {}
             Record::Clock { offset_ns, bound_ns } => {
+                if let Some(run) = gathered.runs.last_mut().filter(|_| run_is_open) {
+                    run.note_clock(&entry.from, (offset_ns, bound_ns));
+                }
                 gathered.host(entry.from).clock = Some((offset_ns, bound_ns));
             }
             Record::Lost { reason } => gathered.lose(entry.from, reason, run_is_open),

@@ -39,6 +39,8 @@ pub struct GatheredInstance {
     pub t0_ns: i64,
     /// The host's clock minus the coordinator's, and the bound of its error, ns, as known at the start.
     pub clock: Option<(i64, i64)>,
+    /// The same as last told within the run.
+    pub clock_later: Option<(i64, i64)>,
     /// Seeds of its load threads.
     pub streams: Vec<u64>,
     /// When all of its load threads ran, ns of the host's monotonic clock.
@@ -110,6 +112,7 @@ impl GatheredRun {
                 GatheredInstance {
                     t0_ns: start.t0_ns,
                     clock: known.as_ref().and_then(|host| host.clock),
+                    clock_later: None,
                     streams: known.as_mut().map(|host| std::mem::take(&mut host.streams)).unwrap_or_default(),
                     began_ns: None,
                     seconds: Vec::new(),
@@ -154,6 +157,13 @@ impl GatheredRun {
         let done = instance.ended.as_ref();
         let done = done.is_some_and(|end| matches!(end.cause, LoadEndCause::Time | LoadEndCause::Events));
         instance.lost.is_none() && (reached || done)
+    }
+
+    /// A host's clock was measured anew.
+    pub fn note_clock(&mut self, host: &str, clock: (i64, i64)) {
+        if let Some(Member::Instance(place)) = self.member(host) {
+            self.instances[place].clock_later = Some(clock);
+        }
     }
 
     /// The place of a host in this run.

@@ -30,6 +30,8 @@ struct Story {
     late_ns: i64,
     /// Bound of each clock's error, ns.
     bound_ns: i64,
+    /// An instance's clock falls behind by so much within the run, ns.
+    parted_ns: i64,
     /// Load threads of all instances have the same seeds.
     same_seeds: bool,
     /// Bytes at the observer for each byte in the guests; `None` without an observer.
@@ -51,6 +53,7 @@ impl Default for Story {
             lost: None,
             late_ns,
             bound_ns,
+            parted_ns: 1_000_000,
             same_seeds: false,
             observed: None,
             durable,
@@ -105,6 +108,8 @@ impl Story {
         for instance in 0..self.mixes.len() {
             let began_ns = T0_NS + clock(instance) - SECOND_NS / 2;
             say(&name(instance), Record::Event(Event::LoadStarted { began_ns }));
+            let offset_ns = clock(instance) - if instance == 1 { self.parted_ns } else { 0 };
+            say(&name(instance), Record::Clock { offset_ns, bound_ns: self.bound_ns });
         }
         for second in -1..=self.seconds {
             for instance in 0..self.mixes.len() {
@@ -310,7 +315,7 @@ fn every_finding_of_a_fleet_holds_when_all_is_well() {
 
 #[test]
 fn each_finding_of_a_fleet_can_fail() {
-    let fails: [(Story, &str, &str); 6] = [
+    let fails: [(Story, &str, &str); 7] = [
         (
             Story { lost: Some((1, 4)), ..Story::default() },
             "every_instance_present",
@@ -318,6 +323,7 @@ fn each_finding_of_a_fleet_can_fail() {
         ),
         (Story { late_ns: 60_000_000, ..Story::default() }, "common_window", "within 60.00 ms"),
         (Story { bound_ns: 30_000_000, ..Story::default() }, "common_window", "give or take 60.00 ms"),
+        (Story { parted_ns: 80_000_000, ..Story::default() }, "common_window", "parted by 80.00 ms"),
         (Story { same_seeds: true, ..Story::default() }, "seeds_distinct", "only 4 seeds"),
         (Story { observed: Some(2.0), ..Story::default() }, "guest_vs_hypervisor", "replication"),
         (Story { durable: "2", ..Story::default() }, "durable_commits", "does not hold on vm4 (innodb_flush"),

@@ -81,9 +81,22 @@ pub fn common_window(run: &GatheredRun) -> Finding {
         (_, late) => format!(", on {late} after T0"),
     };
     let together = if run.plan.warmup_s > 0 { late == 0 } else { apart_ms + uncertain_ms <= MOST_APART_MS };
-    let holds = skew_ms + uncertain_ms <= MOST_APART_MS && together;
-    let text = format!("{window}; the load threads began within {apart_ms:.2} ms of each other{running}");
+    let parted_ms = parted_ms(&run.instances);
+    let holds = skew_ms + uncertain_ms <= MOST_APART_MS
+        && together
+        && parted_ms.is_none_or(|parted_ms| parted_ms <= MOST_APART_MS);
+    let mut text = format!("{window}; the load threads began within {apart_ms:.2} ms of each other{running}");
+    if let Some(parted_ms) = parted_ms {
+        text += &format!("; later the clocks had parted by {parted_ms:.2} ms");
+    }
     Finding { id, title, holds: Some(holds), text }
+}
+
+/// How far the instances' clocks have parted since the start, ms, as last measured. A machine that was
+/// paused or whose clock is steered comes out of step with the others' seconds.
+fn parted_ms(instances: &[GatheredInstance]) -> Option<f64> {
+    let moved = |own: &GatheredInstance| Some(i128::from(own.clock_later?.0) - i128::from(own.clock?.0));
+    Some(spread_ms(&instances.iter().map(moved).collect::<Option<Vec<_>>>()?))
 }
 
 /// How wrong the distance of two clocks may be, ms: the two largest bounds.
