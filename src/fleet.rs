@@ -128,13 +128,15 @@ pub struct Fleet {
     interrupter: Interrupter,
     /// When we last listened.
     listened: Instant,
+    /// Agents have been told to leave, and say nothing any more.
+    quitting: bool,
 }
 
 impl Default for Fleet {
     fn default() -> Self {
         let (fleet, said) = channel();
         let interrupter = Interrupter { fleet, asked: Arc::default() };
-        Self { agents: Vec::new(), said, interrupter, listened: Instant::now() }
+        Self { agents: Vec::new(), said, interrupter, listened: Instant::now(), quitting: false }
     }
 }
 
@@ -300,7 +302,7 @@ impl Fleet {
     fn notice_silence(&mut self) -> Option<Incoming> {
         let silent =
             |agent: &Agent| agent.heard.elapsed() >= if agent.ready { SILENCE } else { CONNECT_SILENCE };
-        let place = self.agents.iter().position(|agent| !agent.lost && silent(agent))?;
+        let place = self.agents.iter().position(|agent| !self.quitting && !agent.lost && silent(agent))?;
         let seconds = self.agents[place].heard.elapsed().as_secs_f64();
         let reason = self.agents[place].explain(&format!("nothing heard for {seconds:.0} s"), Duration::ZERO);
         Some(self.lose(place, reason))
@@ -316,6 +318,7 @@ impl Fleet {
 
     /// Ends the agents in good order, and by force if they take too long.
     pub fn quit(mut self) {
+        self.quitting = true;
         for agent in &mut self.agents {
             agent.send(Job::Quit);
             agent.close();

@@ -92,6 +92,8 @@ pub enum Progress<'a> {
     },
     /// The load has been told to start.
     Started {
+        /// On so many instances.
+        instances: usize,
         /// What is planned.
         plan: &'a RunPlan,
     },

@@ -108,8 +108,8 @@ impl Terminal {
                 )
             }
             Progress::Connecting { threads, .. } => format!("Connecting load threads: {threads} …"),
-            Progress::Started { plan } => {
-                let threads = plan.threads * plan.instances;
+            Progress::Started { plan, instances } => {
+                let threads = plan.threads as usize * instances;
                 format!("Load threads started: {threads}; warm-up: {} s", plan.warmup_s)
             }
             Progress::Lost { reason, .. } => format!("LOST: {reason}"),

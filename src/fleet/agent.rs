@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
 use super::clock::ClockOffset;
 use super::equip::Equipment;
 use super::{Line, Said, ssh};
@@ -89,7 +92,11 @@ impl Agent {
     /// Ends its process; its server dies with it, beyond ssh as soon as it notices.
     pub fn end(&mut self) {
         self.close();
-        let _ = self.child.kill();
+        // Its whole group: ssh has helpers of its own, such as the one that goes through a jump host.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let group = i32::try_from(self.child.id()).map(Pid::from_raw);
+            let _ = group.map(|group| killpg(group, Signal::SIGKILL));
+        }
         let _ = self.child.wait();
     }
 

@@ -17,13 +17,14 @@ const MARK: &str = "drivestone-host:";
 const SCRIPT: &str = "\
     umask 022; \
     echo drivestone-host: $(uname -s) $(uname -m); \
-    d=${XDG_CACHE_HOME:-$HOME/.cache}/drivestone; f=$d/$1; t=$f.$$; \
+    d=${XDG_CACHE_HOME:-$HOME/.cache}/drivestone; f=$d/$1; t=$f.$(uname -n).$$; \
     good() { [ -f \"$1\" ] && [ \"$(sha256sum <\"$1\" | cut -c1-64)\" = \"$2\" ]; }; \
     gone() { rm -f \"$t\"; rmdir \"$d\" 2>/dev/null; exit 1; }; \
     no() { echo drivestone-host: \"$1\"; gone; }; \
     if good \"$f\" \"$2\"; then echo drivestone-host: here; exec \"$f\" agent; fi; \
     trap gone HUP INT TERM PIPE; \
-    mkdir -p \"$d\" && touch \"$t\" || no \"could not make $t\"; \
+    made() { mkdir -p \"$d\" && touch \"$t\"; }; \
+    made || made || no \"could not make $t\"; \
     echo drivestone-host: send; \
     head -c \"$3\" >\"$t\"; \
     good \"$t\" \"$2\" && chmod 755 \"$t\" || no \"could not store $3 bytes as $t\"; \

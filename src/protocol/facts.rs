@@ -70,7 +70,8 @@ pub struct TargetFacts {
     pub state: TargetState,
     /// The same of the nearest directory that exists, in which a missing one would be made.
     pub nearest: TargetState,
-    /// `device:inode` of the directory, if it exists: what two paths or two host names share.
+    /// `device:inode` of the directory, or of its nearest ancestor with the way from there: what two host
+    /// names for one machine share.
     pub identity: Option<String>,
     /// The mount it stands on, or would stand on.
     pub mount: Option<MountFacts>,

@@ -91,7 +91,12 @@ impl Bundle {
     /// When it cannot be written.
     pub fn write_server_log(&self, host: &str, text: &str) -> Result<(), ResultError> {
         let path = self.folder.join(SERVERS).join(format!("{host}.log"));
-        let mut whole = fs::read(&path).unwrap_or_default();
+        let mut whole = match fs::read(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(ResultError::Read { path, source: error });
+            }
+            before => before.unwrap_or_default(),
+        };
         whole.extend_from_slice(text.as_bytes());
         write(&path, &whole)
     }

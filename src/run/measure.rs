@@ -59,21 +59,24 @@ impl Session<'_> {
     /// The instances of a run: the first that are there. Those that it needs serve, the others as the plan
     /// says. `None` when there are too few.
     fn choose(&mut self, plan: &RunPlan) -> Result<Option<Vec<String>>, Halt> {
-        let mut chosen = self.names(|host| host.is_instance() && host.takes_part());
+        let present = |host: &Host| host.is_instance() && host.takes_part();
+        let mut chosen = self.names(present);
         let needed = usize::try_from(plan.instances).unwrap_or(usize::MAX);
         if chosen.len() < needed {
             return Ok(None);
         }
         let idle = chosen.split_off(needed);
+        self.needed.clone_from(&chosen);
         if self.plan.fleet.idle == IdlePolicy::Stop {
             let up = self.names(|host| host.server_is_up && idle.contains(&host.name));
-            self.stop_servers(&up, false)?;
+            self.rest_servers(&up)?;
         }
-        let down = self.names(|host| !host.server_is_up && chosen.contains(&host.name));
+        let down = self.names(|host| present(host) && !host.server_is_up && chosen.contains(&host.name));
         if !down.is_empty() {
             self.start_servers(&down)?;
         }
-        Ok(Some(chosen))
+        chosen.retain(|host| self.takes_part(host));
+        Ok((chosen.len() == needed).then_some(chosen))
     }
 
     fn connect(&mut self, plan: &RunPlan, instances: &[String]) -> Result<(), Halt> {
@@ -100,19 +103,21 @@ impl Session<'_> {
         let slowest_ns = clocks.iter().map(|(_, offset)| offset.bound_ns).max().unwrap_or(0);
         let begin_ns = monotonic_ns() + LEAD_NS + 4 * slowest_ns;
         let mut starts = Vec::new();
+        for (host, offset) in &clocks {
+            let start = start_on(host.clone(), begin_ns, *offset, plan);
+            let HostStart { begin_ns, t0_ns, end_ns, .. } = start;
+            self.fleet.send(host, Job::Start(StartJob { begin_ns, t0_ns, end_ns, events: plan.events }));
+            starts.push(start);
+        }
+        // The journal may be slow, and the start is near.
         for (host, offset) in clocks {
             let (offset_ns, bound_ns) = (offset.offset_ns, offset.bound_at(begin_ns));
             self.record(&host, Record::Clock { offset_ns, bound_ns });
-            let start = start_on(host, begin_ns, offset, plan);
-            let HostStart { begin_ns, t0_ns, end_ns, .. } = start;
-            self.fleet
-                .send(&start.host, Job::Start(StartJob { begin_ns, t0_ns, end_ns, events: plan.events }));
-            starts.push(start);
         }
         let (observers, instances): (Vec<_>, _) =
             starts.into_iter().partition(|start: &HostStart| observers.contains(&start.host));
         self.record(COORDINATOR, Record::RunStarted { run, instances: instances.clone(), observers });
-        self.watcher.saw(&Progress::Started { plan });
+        self.watcher.saw(&Progress::Started { plan, instances: instances.len() });
         Ok(instances)
     }
 
@@ -148,9 +153,11 @@ impl Session<'_> {
         };
         while !course.running.is_empty() {
             if Instant::now() > course.deadline {
-                let late = course.running.join(", ");
-                let text = labelled(self.plan, &late, "the load did not end when it should have");
-                return Err(course.halt.unwrap_or(Halt::Failed(text)));
+                let text = "the load did not end when it should have";
+                for late in course.running.clone() {
+                    self.fail(&mut course, &late, labelled(self.plan, &late, text), true);
+                }
+                break;
             }
             let happening = self.next_event()?;
             if let Some(reason) = self.journal_failure().filter(|_| course.halt.is_none()) {

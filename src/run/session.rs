@@ -43,6 +43,8 @@ pub(super) struct Session<'a> {
     pub(super) watcher: &'a mut dyn Watcher,
     pub(super) stage: Stage,
     pub(super) hosts: Vec<Host>,
+    /// Instances that what is being done now cannot do without: all of them, then those of the run.
+    pub(super) needed: Vec<String>,
     interrupts: u32,
     /// The first record that could not be written. The run then ends in good order.
     journal_failure: Option<String>,
@@ -57,6 +59,7 @@ impl<'a> Session<'a> {
             watcher,
             stage: Stage::Preparing,
             hosts: hosts::of(&plan.fleet),
+            needed: plan.fleet.instances.iter().map(|instance| instance.host.clone()).collect(),
             interrupts: 0,
             journal_failure: None,
         }
@@ -64,18 +67,20 @@ impl<'a> Session<'a> {
 
     /// Servers, datasets, runs, servers again; then the last line.
     pub(super) fn carry_out(mut self, found: &Found) -> Finish {
-        let halt = self.steps(found).err();
+        let course = self.steps(found);
+        let (shortfall, halt) = match course {
+            Ok(shortfall) => (shortfall, None),
+            Err(halt) => (None, Some(halt)),
+        };
         let halt = match halt {
             Some(Halt::Killed) => Some(Halt::Killed),
-            halt => {
-                let up = self.names(|host| host.server_is_up);
-                match self.stop_servers(&up, halt.is_some()).err() {
-                    Some(Halt::Killed) => Some(Halt::Killed),
-                    aftermath => halt.or(aftermath),
-                }
-            }
+            halt => match self.stop_servers(halt.is_some()).err() {
+                Some(Halt::Killed) => Some(Halt::Killed),
+                aftermath => halt.or(aftermath),
+            },
         };
         let (ending, reason) = match &halt {
+            None if shortfall.is_some() => (Ending::Failed, shortfall),
             None => (Ending::Complete, None),
             Some(Halt::Interrupted) => (Ending::Interrupted, Some("stopped by its user".to_owned())),
             Some(Halt::Killed) => (Ending::Interrupted, Some("stopped at once by its user".to_owned())),
@@ -120,9 +125,11 @@ impl<'a> Session<'a> {
                 return Ok(found);
             }
             if Instant::now() > deadline {
-                let late = left.into_iter().cloned().collect::<Vec<_>>().join(", ");
                 let text = format!("{what} took more than {} s", limit.as_secs());
-                return Err(Halt::Failed(labelled(self.plan, &late, &text)));
+                for late in left.into_iter().cloned().collect::<Vec<_>>() {
+                    self.give_up(&late, labelled(self.plan, &late, &text))?;
+                }
+                continue;
             }
             match self.next_event()? {
                 None => {}
@@ -146,16 +153,20 @@ impl<'a> Session<'a> {
     /// Leaves a host out from now on.
     ///
     /// # Errors
-    /// The reason, when the run cannot do without it: an instance before the runs have begun, or whose loss
-    /// stops the run by its plan.
+    /// The reason, when what is being done cannot do without it: before the runs have begun, and in a run
+    /// whose plan stops it at a loss.
     pub(super) fn give_up(&mut self, host: &str, reason: String) -> Result<(), Halt> {
-        let expendable = self.plan.fleet.on_loss == LossPolicy::Continue && self.stage == Stage::Running;
+        let stops = self.plan.fleet.on_loss == LossPolicy::Stop || self.stage == Stage::Preparing;
+        let stops = stops && self.needed.iter().any(|needed| needed == host);
         let Some(lost) = self.host(host).filter(|host| host.takes_part()) else { return Ok(()) };
         lost.lost = Some(reason.clone());
-        let is_instance = lost.is_instance();
         self.record(host, Record::Lost { reason: reason.clone() });
         self.watcher.saw(&Progress::Lost { host, reason: &reason });
-        if is_instance && !expendable { Err(Halt::Failed(reason)) } else { Ok(()) }
+        if stops {
+            return Err(Halt::Failed(reason));
+        }
+        self.put_to_rest(host);
+        Ok(())
     }
 
     pub(super) fn host(&mut self, name: &str) -> Option<&mut Host> {

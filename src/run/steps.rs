@@ -15,6 +15,8 @@ use crate::protocol::job::{PrepareJob, ServeJob};
 use crate::protocol::{Event, Job};
 use crate::result::Record;
 
+/// Longest wait for a server: 15 min to start, and as long as that to have its data directory initialised.
+const START_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Patience with a server that stops after a run as planned, and after one that was cut short.
 const STOP_PATIENCE: Duration = Duration::from_secs(900);
 const SHORT_STOP_PATIENCE: Duration = Duration::from_secs(120);
@@ -37,7 +39,11 @@ struct InstanceEnvironment<'a> {
 }
 
 impl Session<'_> {
-    pub(super) fn steps(&mut self, found: &Found) -> Result<(), Halt> {
+    /// Carries everything out. Returns what was not as planned, when the runs went on all the same.
+    ///
+    /// # Errors
+    /// Why nothing more is to follow.
+    pub(super) fn steps(&mut self, found: &Found) -> Result<Option<String>, Halt> {
         for (host, facts) in &found.instances {
             self.record(host, Record::Event(Event::Probed(Box::new(facts.clone()))));
         }
@@ -55,7 +61,7 @@ impl Session<'_> {
                 shortfall.get_or_insert(short);
             }
         }
-        shortfall.map_or(Ok(()), |short| Err(Halt::Failed(short)))
+        Ok(shortfall)
     }
 
     fn write_environment(&mut self, found: &Found, ready: &[(String, ServerReady)]) -> Result<(), Halt> {
@@ -88,7 +94,7 @@ impl Session<'_> {
             options: server.options.clone(),
         });
         instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
-        let ready = self.gather(instances, NEVER, "starting the server", |event| match event {
+        let ready = self.gather(instances, START_TIMEOUT, "starting the server", |event| match event {
             Event::ServerReady(ready) => Some(ready.clone()),
             _ => None,
         })?;
@@ -123,16 +129,39 @@ impl Session<'_> {
         Ok(())
     }
 
-    pub(super) fn stop_servers(&mut self, of: &[String], cut_short: bool) -> Result<(), Halt> {
-        let mut left: Vec<String> = of.to_vec();
+    /// Stops the servers of instances that the next run does not need.
+    pub(super) fn rest_servers(&mut self, of: &[String]) -> Result<(), Halt> {
+        if of.is_empty() {
+            return Ok(());
+        }
+        self.watcher.saw(&Progress::ServersStopping { count: of.len() });
+        self.tell_servers_to_stop(of, STOP_PATIENCE);
+        let stopped = |event: &Event| matches!(event, Event::ServerStopped).then_some(());
+        self.gather(of, STOP_PATIENCE + STOP_MARGIN, "stopping the server", stopped).map(drop)
+    }
+
+    fn tell_servers_to_stop(&self, of: &[String], patience: Duration) {
+        for host in of {
+            self.fleet.send(host, Job::StopServer { patience_s: patience.as_secs() });
+        }
+    }
+
+    /// An instance is left out while others go on: its load and its server must not disturb them.
+    pub(super) fn put_to_rest(&self, host: &str) {
+        self.fleet.send(host, Job::StopLoad);
+        self.fleet.send(host, Job::StopServer { patience_s: SHORT_STOP_PATIENCE.as_secs() });
+    }
+
+    /// Stops every server that is up: nothing is to follow.
+    pub(super) fn stop_servers(&mut self, cut_short: bool) -> Result<(), Halt> {
+        let of = self.names(|host| host.server_is_up);
+        let mut left = of.clone();
         if left.is_empty() {
             return Ok(());
         }
         self.watcher.saw(&Progress::ServersStopping { count: of.len() });
         let patience = if cut_short { SHORT_STOP_PATIENCE } else { STOP_PATIENCE };
-        for host in of {
-            self.fleet.send(host, Job::StopServer { patience_s: patience.as_secs() });
-        }
+        self.tell_servers_to_stop(&of, patience);
         let deadline = Instant::now() + patience + STOP_MARGIN;
         // Failures that come now are aftermath: the reason for the ending is known already.
         while Instant::now() < deadline {

@@ -10,7 +10,7 @@ use nix::sys::statvfs::{FsFlags, Statvfs, statvfs};
 use nix::unistd::{AccessFlags, eaccess, geteuid};
 
 use super::devices::BlockDevices;
-use super::mounts::{MountTable, resolve};
+use super::mounts::{MountTable, ResolvedPath, resolve};
 use crate::protocol::facts::{MountFacts, TargetFacts, TargetState};
 
 /// Looks at a directory without creating anything.
@@ -28,13 +28,21 @@ pub fn inspect(path: &Path, uid_gid: Option<(u32, u32)>) -> TargetFacts {
     TargetFacts {
         state: state_of(&resolved.whole),
         nearest: state_of(&resolved.existing),
-        identity: fs::metadata(&resolved.whole).ok().map(|m| format!("{:x}:{}", m.dev(), m.ino())),
+        identity: identity(&resolved),
         mount: mount_of(&resolved.existing),
         free_bytes: blocks(if reserve_counts { Statvfs::blocks_free } else { Statvfs::blocks_available }),
         total_bytes: blocks(Statvfs::blocks),
         blocked_at: uid_gid.and_then(|account| blocked_at(&resolved.existing, account)),
         path: resolved.whole.to_string_lossy().into_owned(),
     }
+}
+
+/// What stands for the directory whatever it is called: of one that is missing, its nearest ancestor and
+/// the way from there.
+fn identity(resolved: &ResolvedPath) -> Option<String> {
+    let metadata = fs::metadata(&resolved.existing).ok()?;
+    let missing = resolved.whole.strip_prefix(&resolved.existing).ok()?;
+    Some(format!("{:x}:{} {}", metadata.dev(), metadata.ino(), missing.display()).trim_end().to_owned())
 }
 
 fn state_of(path: &Path) -> TargetState {
