@@ -154,7 +154,7 @@ pub struct Found {
     pub observers: Vec<(String, ObserverFacts)>,
 }
 
-/// Has the agents of these instances and of all observers look at their hosts, and at the place of the
+/// Has the agents of these instances and observers look at their hosts, and at the place of the
 /// result if there will be one. Creates nothing.
 ///
 /// # Errors
@@ -162,10 +162,10 @@ pub struct Found {
 pub fn probe(
     plan: &Plan,
     instances: &[InstancePlan],
+    observers: &[ObserverPlan],
     result: Option<&Path>,
     fleet: &mut Fleet,
 ) -> Result<Found, RunError> {
-    let observers = &plan.fleet.observers;
     for instance in instances {
         let result = result.filter(|_| instance.reach == Reach::Local);
         let job = ProbeJob {

@@ -7,11 +7,11 @@ use super::exit::{self, Failure};
 use super::output;
 use crate::fleet::vms::VmsError;
 use crate::fleet::vms::remove::{Remains, Removal};
-use crate::fleet::vms::state::{self, Found, Inventory, MachineRecord, Record, StateError};
+use crate::fleet::vms::state::{self, Found, Inventory, MachineRecord, Record};
 
 /// Lists what crashed runs left on hypervisors, and removes it when asked to.
 pub fn clean(arguments: &Clean) -> Result<(), Failure> {
-    let found = state::find(&state::default_folder()?)?;
+    let found = state::default_folder().and_then(|folder| state::find(&folder)).map_err(VmsError::from)?;
     if found.is_empty() {
         return output::print("nothing is left of any run\n");
     }
@@ -76,23 +76,6 @@ fn describe(machine: &MachineRecord, remains: &Remains) -> String {
     things.extend(remains.volumes.iter().map(|(pool, volume)| format!("volume {volume} in pool {pool}")));
     let things = if things.is_empty() { "nothing".to_owned() } else { things.join("\n    ") };
     format!("  {} on {}:\n    {things}\n", machine.host, machine.uri)
-}
-
-impl From<StateError> for Failure {
-    fn from(error: StateError) -> Self {
-        Failure::new(exit::USAGE, error)
-    }
-}
-
-impl From<VmsError> for Failure {
-    fn from(error: VmsError) -> Self {
-        let code = match &error {
-            VmsError::Refused(_) => exit::REFUSED,
-            error if error.is_interrupt() => exit::INTERRUPTED,
-            _ => exit::PREPARING,
-        };
-        Failure::new(code, error)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Exit codes, the same for every subcommand.
 
 use crate::fleet::FleetError;
+use crate::fleet::vms::VmsError;
 use crate::report::ReportError;
 use crate::result::{Ending, ResultError};
 use crate::run::{Finish, RunError, Stage};
@@ -55,6 +56,16 @@ impl From<FleetError> for Failure {
     fn from(error: FleetError) -> Self {
         let code = if matches!(error, FleetError::Interrupted) { INTERRUPTED } else { PREPARING };
         Failure::new(code, error)
+    }
+}
+
+impl From<VmsError> for Failure {
+    fn from(error: VmsError) -> Self {
+        match error {
+            error if error.is_interrupt() => Failure::new(INTERRUPTED, error),
+            VmsError::Refused(reasons) => Failure::new(REFUSED, reasons.join("\nerror: ")),
+            error => Failure::new(PREPARING, error),
+        }
     }
 }
 

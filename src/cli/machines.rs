@@ -1,6 +1,6 @@
 //! Virtual machines that a plan asks for: whether they can be made, making them, and taking them away.
 
-use super::exit::{self, Failure};
+use super::exit::Failure;
 use super::output;
 use crate::fleet::Interrupter;
 use crate::fleet::vms::check::{self, Checked};
@@ -17,7 +17,7 @@ pub struct Wanted<'a> {
 pub fn check<'a>(plan: &'a Plan, interrupter: &Interrupter) -> Result<Option<Wanted<'a>>, Failure> {
     let Some(libvirt) = &plan.fleet.libvirt else { return Ok(None) };
     let request = Request { libvirt, instances: &plan.fleet.instances, target: &plan.hardware.target };
-    let checked = check::check(&request, &|| interrupter.is_asked()).map_err(failure)?;
+    let checked = check::check(&request, &|| interrupter.is_asked())?;
     checked.warnings().iter().for_each(|text| output::warning(text));
     Ok(Some(Wanted { request, checked }))
 }
@@ -29,8 +29,8 @@ impl Wanted<'_> {
             interrupted: &|| interrupter.is_asked(),
             progress: &|host, stage| output::note(&format!("{host}: {stage}")),
         };
-        let state = state::default_folder().map_err(|error| failure(error.into()))?;
-        let machines = Machines::make(&self.request, &self.checked, &state, &watch).map_err(failure)?;
+        let state = state::default_folder().map_err(VmsError::from)?;
+        let machines = Machines::make(&self.request, &self.checked, &state, &watch)?;
         machines.warnings().iter().for_each(|text| output::warning(text));
         Ok(machines)
     }
@@ -39,13 +39,6 @@ impl Wanted<'_> {
 /// Takes them away again.
 pub fn remove(machines: Machines) -> Result<(), Failure> {
     output::note("Removing the virtual machines …");
-    machines.remove().map_err(failure)
-}
-
-fn failure(error: VmsError) -> Failure {
-    match error {
-        error if error.is_interrupt() => Failure::new(exit::INTERRUPTED, error),
-        VmsError::Refused(reasons) => Failure::new(exit::REFUSED, reasons.join("\nerror: ")),
-        error => Failure::new(exit::PREPARING, error),
-    }
+    super::signals::protect_removal();
+    Ok(machines.remove()?)
 }

@@ -11,7 +11,7 @@ use crate::fleet::vms::Machines;
 use crate::fleet::{Fleet, Way};
 use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight_fleet};
 use crate::plan::resolve::resolve;
-use crate::plan::{InstancePlan, Plan, Reach};
+use crate::plan::{InstancePlan, ObserverPlan, Plan, Reach};
 use crate::run::{Found, probe};
 use crate::spec::{Document, HardwareSpec, ProfileSpec, Source, read_hardware, read_profile};
 
@@ -42,46 +42,73 @@ impl Request {
     /// Reaches the hosts, has them look around, and compares. Machines that are to be made for the run are
     /// not there yet: then the hypervisors are asked instead.
     pub fn look(&self) -> Result<Checked, Failure> {
-        let fleet = listening()?;
-        match machines::check(&self.plan, &fleet.interrupter())? {
-            None => self.reach(fleet, None, &self.plan.fleet.instances, None),
-            Some(_) => self.reach(fleet, None, &[], None),
-        }
+        let mut fleet = listening()?;
+        let hosts = match machines::check(&self.plan, &fleet.interrupter())? {
+            None => self.instances(),
+            Some(_) => &[],
+        };
+        let found = self.reach(&mut fleet, hosts, self.observers(), None, None)?;
+        Ok(self.compare(fleet, None, found))
     }
 
     /// The same before a run whose result will lie at `result`. Machines for the run are made, once
     /// nothing is known to stand against it.
     pub fn muster(&self, result: &Path) -> Result<Checked, Failure> {
-        let fleet = listening()?;
+        let mut fleet = listening()?;
         let interrupter = fleet.interrupter();
-        let machines = match machines::check(&self.plan, &interrupter)? {
-            None => None,
-            Some(wanted) => {
-                self.judge(&preflight_fleet(&self.plan, &[]))?;
-                Some(wanted.make(&interrupter)?)
-            }
+        let Some(wanted) = machines::check(&self.plan, &interrupter)? else {
+            let found = self.reach(&mut fleet, self.instances(), self.observers(), None, Some(result))?;
+            return Ok(self.compare(fleet, None, found));
         };
-        self.reach(fleet, machines, &self.plan.fleet.instances, Some(result))
+        self.refuse(&preflight_fleet(&self.plan, &[]))?;
+        let mut found = self.reach(&mut fleet, &[], self.observers(), None, Some(result))?;
+        let machines = wanted.make(&interrupter)?;
+        let configuration = Some(machines.ssh_config());
+        match self.reach(&mut fleet, self.instances(), &[], configuration, Some(result)) {
+            Ok(made) => found.instances = made.instances,
+            Err(failure) => {
+                drop(fleet);
+                if let Err(left) = machines::remove(machines) {
+                    output::error(&left.message);
+                }
+                return Err(failure);
+            }
+        }
+        Ok(self.compare(fleet, Some(machines), found))
     }
 
+    fn instances(&self) -> &[InstancePlan] {
+        &self.plan.fleet.instances
+    }
+
+    fn observers(&self) -> &[ObserverPlan] {
+        &self.plan.fleet.observers
+    }
+
+    /// Agents on these hosts, and what they find there. `made` is the ssh configuration for machines that
+    /// were made for the run.
     fn reach(
         &self,
-        mut fleet: Fleet,
-        machines: Option<Machines>,
+        fleet: &mut Fleet,
         instances: &[InstancePlan],
+        observers: &[ObserverPlan],
+        made: Option<&Path>,
         result: Option<&Path>,
-    ) -> Result<Checked, Failure> {
+    ) -> Result<Found, Failure> {
         let way = |reach: Reach| match reach {
             Reach::Local => Way::Local,
             Reach::Ssh => Way::Ssh(None),
-            Reach::Libvirt { .. } => Way::Ssh(machines.as_ref().map(Machines::ssh_config)),
+            Reach::Libvirt { .. } => Way::Ssh(made),
         };
-        let observers = self.plan.fleet.observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
-        let hosts = instances.iter().map(|i| (i.host.as_str(), way(i.reach))).chain(observers);
+        let watching = observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
+        let hosts = instances.iter().map(|i| (i.host.as_str(), way(i.reach))).chain(watching);
         fleet.connect(hosts, self.plan.fleet.keep_binary)?;
-        let found = probe(&self.plan, instances, result, &mut fleet)?;
+        Ok(probe(&self.plan, instances, observers, result, fleet)?)
+    }
+
+    fn compare(&self, fleet: Fleet, machines: Option<Machines>, found: Found) -> Checked {
         let preflight = preflight_fleet(&self.plan, &found.instances);
-        Ok(Checked { fleet, machines, found, preflight })
+        Checked { fleet, machines, found, preflight }
     }
 
     /// Prints warnings, and turns refusals into a failure.
@@ -89,6 +116,11 @@ impl Request {
         for problem in &preflight.warnings {
             output::warning(&self.describe(problem));
         }
+        self.refuse(preflight)
+    }
+
+    /// Turns refusals into a failure.
+    fn refuse(&self, preflight: &Preflight) -> Result<(), Failure> {
         if preflight.refusals.is_empty() {
             return Ok(());
         }

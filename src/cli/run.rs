@@ -57,19 +57,24 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
             Err(failure)
         }
     };
-    // Whatever has happened, what was made for the run goes; what stays is told.
-    if let Some(Err(failure)) = machines.map(machines::remove) {
-        output::error(&failure.message);
+    // Whatever has happened, what was made for the run goes.
+    let removed = machines.map_or(Ok(()), machines::remove);
+    let ended = finish.map(|finish| (show(&folder), exit::after(&finish)));
+    match ended {
+        Err(failure) => first(Err(failure), removed),
+        // How the run ended says more than that it could not be shown.
+        Ok((shown, ended)) => first(ended.map_or(Ok(()), Err), first(shown, removed)),
     }
-    let finish = finish?;
-    match (show(&folder), exit::after(&finish)) {
-        (shown, None) => shown,
-        (Ok(()), Some(failure)) => Err(failure),
-        (Err(not_shown), Some(failure)) => {
-            // How the run ended says more than that it could not be shown.
-            output::error(&not_shown.message);
+}
+
+/// The first failure is the outcome; a second one is told.
+fn first(outcome: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
+    match (outcome, other) {
+        (Err(failure), Err(other)) => {
+            output::error(&other.message);
             Err(failure)
         }
+        (outcome, other) => outcome.and(other),
     }
 }
 

@@ -1,13 +1,23 @@
 //! Signals as interrupts.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::exit::{self, Failure};
+use super::output;
 use crate::fleet::Fleet;
+
+/// Machines are being removed: a signal must not end that by accident.
+static REMOVING: AtomicBool = AtomicBool::new(false);
+
+/// Has the next signal, once the fleet is gone, only told what is going on.
+pub fn protect_removal() {
+    REMOVING.store(true, Ordering::Release);
+}
 
 /// Turns signals into interrupts of the coordinator: the first stops in good order, the second at once.
 /// A signal that was ignored when the program started (`nohup`) stays ignored. Once the fleet is gone,
@@ -20,7 +30,12 @@ pub fn interrupt(fleet: &Fleet) -> Result<(), Failure> {
         Signals::new(wanted).map_err(|error| Failure::new(exit::PREPARING, format!("signals: {error}")))?;
     thread::spawn(move || {
         for _ in signals.forever() {
-            if !interrupter.interrupt() {
+            if interrupter.interrupt() {
+                continue;
+            }
+            if REMOVING.swap(false, Ordering::AcqRel) {
+                output::note("Still removing; once more leaves the rest to `drivestone clean --remove`");
+            } else {
                 std::process::exit(exit::INTERRUPTED.into());
             }
         }
