@@ -1,5 +1,6 @@
 //! What a report of a one-hour result costs: wall time, processor time and peak memory of
-//! `drivestone report`, for each format. The aim is 2 s and 200 MB.
+//! `drivestone report`, for each format; of one instance, where the aim is 2 s and 200 MB, and of
+//! sixteen, where it is 4 s and 300 MB.
 //!
 //! `cargo bench --bench report [-- FORMAT…]`
 
@@ -9,6 +10,8 @@
     reason = "a benchmark prints, and stops where it cannot go on"
 )]
 
+#[path = "report/fleet.rs"]
+mod fleet;
 #[path = "report/hour.rs"]
 mod hour;
 
@@ -29,26 +32,45 @@ fn main() {
     {
         return measure(format, Path::new(bundle));
     }
-    let chosen = |format: &&str| {
+    let chosen = |format: &&&str| {
         let named: Vec<_> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-        named.is_empty() || named.iter().any(|a| a == format)
+        named.is_empty() || named.iter().any(|a| a.as_str() == **format)
     };
     let folder = tempfile::tempdir().unwrap();
-    let bundle = folder.path().join("hour");
-    hour::write(&bundle);
+    let one = folder.path().join("one");
+    hour::write(&one);
+    let one = compare("1 instance, 600 + 3600 s", &one, &chosen);
+    let sixteen = folder.path().join("sixteen");
+    fleet::write(&sixteen, 16);
+    let sixteen = compare("16 instances, 3600 s", &sixteen, &chosen);
+    for (format, (one, sixteen)) in FORMATS.iter().filter(chosen).zip(one.iter().zip(&sixteen)) {
+        let [wall, cpu, rss] = [0, 1, 2].map(|figure| sixteen[figure] / one[figure]);
+        println!(
+            "{format}: 16 instances take {wall:.1} × the time, {cpu:.1} × the CPU, {rss:.1} × the memory of 1"
+        );
+    }
+}
+
+/// Reports a bundle in each chosen format, in turn, and prints the medians, which it returns.
+fn compare(title: &str, bundle: &Path, chosen: &dyn Fn(&&&str) -> bool) -> Vec<[f64; 3]> {
     let journal = std::fs::metadata(bundle.join("journal.jsonl")).unwrap().len();
-    println!("journal of 600 + 3600 s: {:.1} MB", journal as f64 / 1e6);
+    println!("{title}: journal of {:.1} MB", journal as f64 / 1e6);
     println!("{:<7} {:>10} {:>10} {:>12}   median of {REPEATS}", "format", "wall s", "CPU s", "peak RSS MB");
-    let mut samples = FORMATS.map(|_| Vec::new());
+    let formats: Vec<&&str> = FORMATS.iter().filter(|format| chosen(format)).collect();
+    let mut samples = vec![Vec::new(); formats.len()];
     for _ in 0..REPEATS {
-        for (format, samples) in FORMATS.iter().zip(&mut samples).filter(|(format, _)| chosen(format)) {
-            samples.push(measured_apart(format, &bundle));
+        for (format, samples) in formats.iter().zip(&mut samples) {
+            samples.push(measured_apart(format, bundle));
         }
     }
-    for (format, samples) in FORMATS.iter().zip(&samples).filter(|(_, samples)| !samples.is_empty()) {
-        let [wall, cpu, rss] = [0, 1, 2].map(|figure| median(samples.iter().map(|s| s[figure]).collect()));
+    let medians = samples.iter().map(|samples| {
+        [0, 1, 2].map(|figure| median(samples.iter().map(|sample: &[f64; 3]| sample[figure]).collect()))
+    });
+    let medians: Vec<[f64; 3]> = medians.collect();
+    for (format, [wall, cpu, rss]) in formats.iter().zip(&medians) {
         println!("{format:<7} {wall:>10.3} {cpu:>10.3} {rss:>12.1}");
     }
+    medians
 }
 
 /// Runs one report and prints its wall time, processor time and peak memory.

@@ -1,16 +1,22 @@
 //! From a journal to conclusions: runs with their figures, series and findings.
 
 mod environment;
+mod figures;
 mod findings;
+mod fleet;
 mod gather;
+mod gather_run;
 #[cfg(test)]
 mod hostile;
+mod merging;
 mod outcome;
 mod run;
+mod samples;
 mod series;
+#[cfg(test)]
+mod tests;
 mod window;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -20,6 +26,11 @@ use crate::result::ResultError;
 use crate::result::bundle::{StoredPlan, read_plan};
 pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
+pub use figures::{Figures, IoAnatomy, LatencySummary};
+pub use fleet::{
+    Fairness, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond, OthersPrint,
+    SegmentAnalysis,
+};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, Serialize)]
@@ -51,7 +62,12 @@ pub struct ResultAnalysis {
 /// stands before the damage counts.
 pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
     let StoredPlan { plan, crc32 } = read_plan(result)?;
-    let gathered = gather::gather(result, &plan, crc32)?;
+    conclude(result, plan, crc32)
+}
+
+/// The conclusions from a journal that followed this plan.
+fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis, ResultError> {
+    let gathered = gather::gather(result, &plan, plan_crc32)?;
     let (outcome, reason) = outcome::of_result(&gathered);
     let runs = gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
     Ok(ResultAnalysis {
@@ -59,12 +75,18 @@ pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
         started: gathered.started.clone(),
         outcome,
         reason,
-        environment: environment::describe(&gathered),
-        dataset: gathered.dataset.clone(),
+        environment: environment::describe(&gathered, &plan),
+        dataset: dataset(&gathered, &plan),
         runs,
         notes: gathered.notes,
         plan,
     })
+}
+
+/// The dataset of the first instance that completed one: all load the same.
+fn dataset(gathered: &gather::Gathered, plan: &Plan) -> Option<DatasetAnalysis> {
+    let hosts = plan.fleet.instances.iter().map(|instance| &instance.host);
+    hosts.filter_map(|host| gathered.hosts.get(host)?.dataset.clone()).next()
 }
 
 /// How a result or a run ended.
@@ -112,6 +134,8 @@ pub struct DatasetAnalysis {
 /// One measured interval.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunAnalysis {
+    /// Its place in the plan: runs before it may never have begun.
+    pub number: usize,
     /// How it ended.
     pub outcome: Outcome,
     /// Why, when it is not complete.
@@ -120,97 +144,43 @@ pub struct RunAnalysis {
     pub workload: String,
     /// Load threads of each instance.
     pub threads: u32,
-    /// Instances that ran.
+    /// Instances that were planned.
     pub instances: u32,
-    /// Measured interval, seconds.
-    pub seconds: f64,
-    /// Transactions that completed in it.
-    pub transactions: u64,
-    /// Transactions a second.
-    pub tps: f64,
-    /// Latency of these transactions; `None` when there are none.
-    pub latency: Option<LatencySummary>,
-    /// SQL errors that restarted a transaction.
-    pub errors: u64,
-    /// The same by error code.
-    pub errors_by_code: BTreeMap<u16, u64>,
-    /// Statements that read.
-    pub reads: u64,
-    /// Statements that wrote at least one row.
-    pub writes: u64,
-    /// BEGIN, COMMIT, and writes that found no row.
-    pub other: u64,
-    /// Name of the device mounted at the data directory.
+    /// Instances that took part to the end of what was measured.
+    pub instances_present: usize,
+    /// Figures of all planned instances together, over the headline segment. `None`: they were never
+    /// together for half of the planned time.
+    pub figures: Option<Figures>,
+    /// Name of the device mounted at the data directory; of several, what they are.
     pub device_name: Option<String>,
-    /// Its means over the whole interval.
-    pub device: Option<DeviceRates>,
-    /// Host processor shares over the interval.
-    pub cpu: Option<CpuShares>,
-    /// Where the I/O came from.
-    pub anatomy: IoAnatomy,
     /// One point a second, warm-up included.
     pub series: Vec<SecondPoint>,
     /// `(percentile, ms)` for the percentile plot, ascending, ending at 100.
     pub percentiles: Vec<(f64, f64)>,
+    /// The window, cut where instances were lost.
+    pub segments: Vec<SegmentAnalysis>,
+    /// Each instance that began, in the plan's order.
+    pub per_instance: Vec<InstanceAnalysis>,
+    /// Hosts that only sampled.
+    pub observers: Vec<ObserverAnalysis>,
+    /// How evenly instances were served; `None` for one, or without headline.
+    pub fairness: Option<Fairness>,
+    /// What others print in place of the percentile of all transactions; `None` for one, or without headline.
+    pub others_print: Option<OthersPrint>,
     /// What may be concluded.
     pub findings: Vec<Finding>,
 }
 
-/// Latency of the measured interval, ms.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct LatencySummary {
-    /// Exact mean.
-    pub avg_ms: f64,
-    /// Median.
-    pub p50_ms: f64,
-    /// 95th percentile.
-    pub p95_ms: f64,
-    /// 99th percentile.
-    pub p99_ms: f64,
-    /// 99.9th percentile.
-    pub p999_ms: f64,
-    /// Exact maximum of the completed transactions.
-    pub peak_ms: f64,
-    /// Exact minimum.
-    pub min_ms: f64,
-    /// Age of the oldest transaction in flight at the end: the true peak is at least this.
-    pub oldest_in_flight_ms: Option<f64>,
-    /// The 99th percentile if every transaction in flight at the end had completed at that moment.
-    pub p99_with_in_flight_ms: f64,
+impl RunAnalysis {
+    /// Whether several instances were planned.
+    #[must_use]
+    pub fn is_fleet(&self) -> bool {
+        self.instances > 1
+    }
 }
 
-/// How the database's work became I/O. A figure whose counter the server lacks is `None`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct IoAnatomy {
-    /// Buffer-pool misses a transaction.
-    pub misses_per_transaction: Option<f64>,
-    /// Share of page requests answered by the pool, 0–1.
-    pub pool_hit_ratio: Option<f64>,
-    /// Device reads a transaction.
-    pub device_reads_per_transaction: Option<f64>,
-    /// Device writes a transaction.
-    pub device_writes_per_transaction: Option<f64>,
-    /// Bytes read from the device by a transaction.
-    pub device_read_bytes_per_transaction: Option<f64>,
-    /// Bytes written to the device by a transaction.
-    pub device_write_bytes_per_transaction: Option<f64>,
-    /// Reads among all device reads and writes, 0–1, by count.
-    pub read_share: Option<f64>,
-    /// The same by bytes.
-    pub read_share_bytes: Option<f64>,
-    /// fsync and fdatasync calls of InnoDB a transaction.
-    pub syncs_per_transaction: Option<f64>,
-    /// Redo bytes a transaction.
-    pub redo_bytes_per_transaction: Option<f64>,
-    /// Pages flushed by a transaction.
-    pub pages_flushed_per_transaction: Option<f64>,
-    /// Pages through the doublewrite buffer by a transaction.
-    pub doublewrite_pages_per_transaction: Option<f64>,
-    /// Row-lock waits a transaction.
-    pub row_lock_waits_per_transaction: Option<f64>,
-}
-
-/// One second of a run. `None`: not sampled, or unknown.
+/// One second of a run, all instances that took part in it together: rates summed, shares averaged.
+/// `None`: not sampled, or unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct SecondPoint {
     /// Second relative to the start of the measured interval; negative in warm-up.
@@ -227,7 +197,7 @@ pub struct SecondPoint {
     pub max_ms: Option<f64>,
     /// SQL errors.
     pub errors: u64,
-    /// Rates of the headline device in this second.
+    /// Rates of the headline device in this second; of several, their sum.
     pub device: Option<DeviceRates>,
     /// Processor shares in this second.
     pub cpu: Option<CpuShares>,
@@ -239,7 +209,7 @@ pub struct SecondPoint {
     pub misses_per_s: Option<f64>,
     /// Dirty share of the pool's pages, 0–1.
     pub dirty_share: Option<f64>,
-    /// Checkpoint age, bytes.
+    /// Checkpoint age, bytes; the mean over servers.
     pub checkpoint_age_bytes: Option<i64>,
 }
 

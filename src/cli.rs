@@ -2,7 +2,9 @@
 
 mod arguments;
 mod check;
+mod clean;
 mod exit;
+mod machines;
 mod output;
 mod plan;
 mod report;
@@ -47,6 +49,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Check(what) => check::check(&what),
         Command::Plan { what, json } => plan::plan(&what, json),
         Command::Run(run) => run::run(&run),
+        Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(report) => report::report(&report),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),

@@ -8,9 +8,11 @@ pub mod clock;
 mod equip;
 mod local;
 mod ssh;
+pub mod vms;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -98,14 +100,24 @@ enum Line {
 
 /// Lets others (signal handlers) interrupt a coordinator that waits for events.
 #[derive(Clone)]
-pub struct Interrupter(Sender<Said>);
+pub struct Interrupter {
+    fleet: Sender<Said>,
+    asked: Arc<AtomicBool>,
+}
 
 impl Interrupter {
     /// Makes the coordinator's next wait return `Incoming::Interrupt`. False when the fleet is gone, and
     /// there is nothing to interrupt.
     #[must_use]
     pub fn interrupt(&self) -> bool {
-        self.0.send(Said::Interrupt).is_ok()
+        self.asked.store(true, Ordering::Release);
+        self.fleet.send(Said::Interrupt).is_ok()
+    }
+
+    /// Whether anybody has interrupted so far: for work that waits for other things than events.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
     }
 }
 
@@ -113,15 +125,16 @@ impl Interrupter {
 pub struct Fleet {
     agents: Vec<Agent>,
     said: Receiver<Said>,
-    sender: Sender<Said>,
+    interrupter: Interrupter,
     /// When we last listened.
     listened: Instant,
 }
 
 impl Default for Fleet {
     fn default() -> Self {
-        let (sender, said) = channel();
-        Self { agents: Vec::new(), said, sender, listened: Instant::now() }
+        let (fleet, said) = channel();
+        let interrupter = Interrupter { fleet, asked: Arc::default() };
+        Self { agents: Vec::new(), said, interrupter, listened: Instant::now() }
     }
 }
 
@@ -129,7 +142,7 @@ impl Fleet {
     /// Something that interrupts a wait.
     #[must_use]
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter(self.sender.clone())
+        self.interrupter.clone()
     }
 
     /// Starts an agent on each host, all at once, and shakes hands with them. `keep_program` leaves the
@@ -156,7 +169,7 @@ impl Fleet {
                     (ssh::command(host, configuration, remote), Some(Arc::clone(program)))
                 }
             };
-            let say = agent::teller(self.agents.len(), self.sender.clone());
+            let say = agent::teller(self.agents.len(), self.interrupter.fleet.clone());
             match Agent::start(host, command, equipment, say) {
                 Ok(agent) => self.agents.push(agent),
                 Err(error) => {

@@ -2,6 +2,8 @@
 
 pub mod chart;
 mod document;
+mod fleet;
+mod fleet_charts;
 mod html;
 mod json;
 mod number;

@@ -4,12 +4,13 @@ mod hosts;
 pub mod live;
 mod measure;
 mod session;
+mod steps;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::fleet::{Fleet, Incoming};
-use crate::plan::{Plan, Reach, RunPlan};
+use crate::plan::{InstancePlan, ObserverPlan, Plan, Reach, RunPlan};
 use crate::protocol::event::{PrepareStep, ServerReady};
 use crate::protocol::facts::{DatasetManifest, HostFacts, ObserverFacts};
 use crate::protocol::job::{ObserveJob, ProbeJob};
@@ -43,8 +44,11 @@ pub enum RunError {
 /// What a watcher is shown while a run goes on.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// The server is being started, its data directory initialised if need be.
-    ServerStarting,
+    /// Servers are being started, their data directories initialised if need be.
+    ServersStarting {
+        /// How many.
+        count: usize,
+    },
     /// A server answers.
     ServerReady {
         /// Its host.
@@ -100,8 +104,11 @@ pub enum Progress<'a> {
     },
     /// One report interval is over.
     Interval(&'a Interval),
-    /// The server is being stopped.
-    ServerStopping,
+    /// Servers are being stopped.
+    ServersStopping {
+        /// How many.
+        count: usize,
+    },
     /// Stopping, because the user asked for it.
     Interrupted,
     /// Something worth knowing that stops nothing.
@@ -145,12 +152,18 @@ pub struct Found {
     pub observers: Vec<(String, ObserverFacts)>,
 }
 
-/// Has the agents look at their hosts, and at the place of the result if there will be one. Creates nothing.
+/// Has the agents of these instances and of all observers look at their hosts, and at the place of the
+/// result if there will be one. Creates nothing.
 ///
 /// # Errors
 /// When one does not answer, or the user stops it.
-pub fn probe(plan: &Plan, result: Option<&Path>, fleet: &mut Fleet) -> Result<Found, RunError> {
-    let (instances, observers) = (&plan.fleet.instances, &plan.fleet.observers);
+pub fn probe(
+    plan: &Plan,
+    instances: &[InstancePlan],
+    result: Option<&Path>,
+    fleet: &mut Fleet,
+) -> Result<Found, RunError> {
+    let observers = &plan.fleet.observers;
     for instance in instances {
         let result = result.filter(|_| instance.reach == Reach::Local);
         let job = ProbeJob {
@@ -179,7 +192,7 @@ pub fn probe(plan: &Plan, result: Option<&Path>, fleet: &mut Fleet) -> Result<Fo
             Some(Incoming::Event { host, event: Event::ActivityFailed { reason } })
             | Some(Incoming::Lost { host, reason }) => return Err(RunError::Probe { host, reason }),
             Some(Incoming::Interrupt) => return Err(RunError::Interrupted),
-            _ if left.is_zero() => return Err(found.nothing_from(plan)),
+            _ if left.is_zero() => return Err(found.nothing_from(instances, observers)),
             _ => {}
         }
     }
@@ -190,9 +203,8 @@ pub fn probe(plan: &Plan, result: Option<&Path>, fleet: &mut Fleet) -> Result<Fo
 
 impl Found {
     /// Who has not answered in time.
-    fn nothing_from(&self, plan: &Plan) -> RunError {
-        let hosts = plan.fleet.instances.iter().map(|i| &i.host);
-        let hosts = hosts.chain(plan.fleet.observers.iter().map(|o| &o.host));
+    fn nothing_from(&self, instances: &[InstancePlan], observers: &[ObserverPlan]) -> RunError {
+        let hosts = instances.iter().map(|i| &i.host).chain(observers.iter().map(|o| &o.host));
         let answered = |host: &&String| {
             self.instances.iter().any(|(name, _)| name == *host)
                 || self.observers.iter().any(|(name, _)| name == *host)

@@ -4,3 +4,4 @@ pub mod cpu;
 pub mod device;
 mod hdr;
 pub mod latency;
+pub mod segments;

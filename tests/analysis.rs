@@ -231,13 +231,14 @@ fn figures_of_a_complete_run() {
     let result = Story::default().analyzed();
     assert_eq!((result.outcome, result.reason), (Outcome::Complete, None));
     let run = &result.runs[0];
-    assert_eq!((run.outcome, run.transactions, run.seconds), (Outcome::Complete, 2_000, 5.0));
-    assert_eq!((run.tps, run.reads, run.writes, run.other), (400.0, 28_000, 8_000, 4_000));
-    let latency = run.latency.unwrap();
+    let figures = run.figures.as_ref().unwrap();
+    assert_eq!((run.outcome, figures.transactions, figures.seconds), (Outcome::Complete, 2_000, 5.0));
+    assert_eq!((figures.tps, figures.reads, figures.writes, figures.other), (400.0, 28_000, 8_000, 4_000));
+    let latency = figures.latency.unwrap();
     assert_eq!((latency.avg_ms, latency.p99_ms, latency.peak_ms), (80.0, 80.0, 80.0));
-    let device = run.device.unwrap();
+    let device = figures.device.unwrap();
     assert_eq!((device.reads_per_s, device.read_await_ms, device.util_pct), (8_000.0, 3.0, 90.0));
-    let anatomy = run.anatomy;
+    let anatomy = figures.anatomy;
     assert_eq!(anatomy.misses_per_transaction, Some(20.0));
     assert_eq!((anatomy.pool_hit_ratio, anatomy.syncs_per_transaction), (Some(0.75), Some(0.25)));
     assert_eq!(anatomy.doublewrite_pages_per_transaction, None, "a counter that is not there is unknown");
@@ -297,7 +298,8 @@ fn a_killed_run_is_partial_and_says_where_it_stops() {
     assert_eq!(result.outcome, Outcome::Partial);
     let reason = result.reason.unwrap();
     assert!(reason.contains("after second 3 of 5"), "{reason}");
-    assert_eq!((result.runs[0].transactions, result.runs[0].seconds), (1_200, 3.0));
+    let figures = result.runs[0].figures.as_ref().unwrap();
+    assert_eq!((figures.transactions, figures.seconds), (1_200, 3.0));
 }
 
 #[test]
@@ -311,7 +313,8 @@ fn a_failure_keeps_what_was_measured() {
     };
     let result = failed.analyzed();
     assert_eq!((result.outcome, &result.reason), (Outcome::Partial, &reason));
-    assert_eq!((result.runs[0].outcome, result.runs[0].transactions), (Outcome::Partial, 800));
+    let transactions = result.runs[0].figures.as_ref().unwrap().transactions;
+    assert_eq!((result.runs[0].outcome, transactions), (Outcome::Partial, 800));
 }
 
 #[test]
@@ -325,5 +328,6 @@ fn an_interrupted_run_says_so() {
     };
     let result = story.analyzed();
     assert_eq!((result.outcome, result.runs[0].outcome), (Outcome::Interrupted, Outcome::Interrupted));
-    assert_eq!((result.runs[0].tps, result.runs[0].latency), (0.0, None));
+    let figures = result.runs[0].figures.as_ref().unwrap();
+    assert_eq!((figures.tps, figures.latency), (0.0, None));
 }

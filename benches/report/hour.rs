@@ -18,11 +18,11 @@ use drivestone::telemetry::innodb::COUNTERS;
 use drivestone::workload::random::WorkloadRng;
 
 const WARMUP_S: i64 = 600;
-const MEASURED_S: i64 = 3600;
-const THREADS: u32 = 32;
+pub const MEASURED_S: i64 = 3600;
+pub const THREADS: u32 = 32;
 const TPS: u64 = 1280;
-const SECOND_NS: i64 = 1_000_000_000;
-const T0_NS: i64 = 5_000 * SECOND_NS;
+pub const SECOND_NS: i64 = 1_000_000_000;
+pub const T0_NS: i64 = 5_000 * SECOND_NS;
 
 /// Writes the bundle.
 pub fn write(folder: &Path) {
@@ -52,7 +52,15 @@ pub fn write(folder: &Path) {
             say(Event::LoadSecond(load(second, &mut rng, &mut latency)));
         }
     }
-    let ended = LoadEnded {
+    bundle.append("local", Record::Event(Event::LoadEnded(ended()))).unwrap();
+    bundle.append("coordinator", Record::RunEnded { run: 0, shortfall: None }).unwrap();
+    bundle.append("coordinator", Record::Closed { ending: Ending::Complete, reason: None }).unwrap();
+    bundle.close();
+}
+
+/// How the load of one instance ended.
+pub fn ended() -> LoadEnded {
+    LoadEnded {
         cause: LoadEndCause::Time,
         measured_ns: (MEASURED_S * SECOND_NS) as u64,
         in_flight_ns: vec![20_000_000; THREADS as usize],
@@ -61,14 +69,11 @@ pub fn write(folder: &Path) {
         com_commit: Some((0, (TPS * 4200) as i64)),
         filed_late: 0,
         saturated: 0,
-    };
-    bundle.append("local", Record::Event(Event::LoadEnded(ended))).unwrap();
-    bundle.append("coordinator", Record::RunEnded { run: 0, shortfall: None }).unwrap();
-    bundle.append("coordinator", Record::Closed { ending: Ending::Complete, reason: None }).unwrap();
-    bundle.close();
+    }
 }
 
-fn plan() -> Plan {
+/// One instance on this machine, ten minutes of warm-up and an hour.
+pub fn plan() -> Plan {
     let hardware = include_str!("../../hardware/this-machine.yaml");
     let profile = include_str!("../../profiles/quick.yaml");
     let set = ["load.warmup=10min".to_owned(), "load.duration=1h".to_owned()];
@@ -77,7 +82,8 @@ fn plan() -> Plan {
     resolve(&hardware, &profile, Path::new("/"), 1).unwrap()
 }
 
-fn server() -> ServerReady {
+/// A server with a thousand variables.
+pub fn server() -> ServerReady {
     let variables = (0..1000).map(|n| (format!("some_server_variable_{n}"), format!("{}", n * 4096)));
     ServerReady {
         version: "10.11.14-MariaDB".to_owned(),
@@ -91,7 +97,7 @@ fn server() -> ServerReady {
 }
 
 /// Log-normal around 22 ms, with stalls of up to a second in one of a thousand.
-fn load(second: i64, rng: &mut WorkloadRng, latency: &mut LatencyHistogram) -> LoadSecond {
+pub fn load(second: i64, rng: &mut WorkloadRng, latency: &mut LatencyHistogram) -> LoadSecond {
     latency.clear();
     let transactions = TPS - 40 + rng.between(0, 80);
     for _ in 0..transactions {
@@ -111,7 +117,8 @@ fn load(second: i64, rng: &mut WorkloadRng, latency: &mut LatencyHistogram) -> L
     }
 }
 
-fn host(second: i64, passed: u64) -> HostSample {
+/// Kernel counters at the start of a second.
+pub fn host(second: i64, passed: u64) -> HostSample {
     let disk = |name: &str, number: &str| DiskCounters {
         name: name.to_owned(),
         number: number.to_owned(),
@@ -142,7 +149,8 @@ fn operations(ios: u64, kib: u64) -> OperationCounters {
     OperationCounters { ios, merges: ios / 50, sectors_512: ios * kib * 2, ticks_ms: (ios / 3) as u32 }
 }
 
-fn counters(second: i64, passed: i64) -> ServerSample {
+/// Server counters at the start of a second.
+pub fn counters(second: i64, passed: i64) -> ServerSample {
     let growing = COUNTERS.iter().zip(1_i64..).map(|(name, n)| {
         let value = if name.contains("pages_") { 18_600 / n } else { 1_000_000_007 * n + 1_280 * n * passed };
         ((*name).to_owned(), value)

@@ -12,7 +12,6 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         std::fs::write(&path, journal).unwrap();
         let Ok(mut reader) = JournalReader::open(&path) else { continue };
         let read: u64 = reader.by_ref().map(|(_, bytes)| bytes).sum();
-        assert_eq!(read, reader.valid_bytes());
         assert!(reader.damage().is_some() || read == journal.len() as u64);
     }
 });

@@ -1,20 +1,25 @@
 //! The environment in words, in reading order.
 
-use super::gather::Gathered;
+use super::gather::{Gathered, GatheredHost};
+use crate::plan::Plan;
 use crate::protocol::facts::{DeviceFacts, HostFacts, MountFacts};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Label and text for everything that was found.
-pub fn describe(gathered: &Gathered) -> Vec<(String, String)> {
+/// Label and text for everything that was found: of the first instance all of it, of the others and of
+/// the observers a line each.
+pub fn describe(gathered: &Gathered, plan: &Plan) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    if let Some(facts) = &gathered.facts {
+    let known = |host: &str| gathered.hosts.get(host);
+    let mut instances = plan.fleet.instances.iter().map(|instance| instance.host.as_str());
+    let first = instances.next().and_then(known);
+    if let Some(facts) = first.and_then(|host| host.facts.as_ref()) {
         describe_host(facts, &mut rows);
         if let Some(mount) = &facts.target.mount {
             describe_mount(mount, &mut rows);
         }
     }
-    if let Some(server) = &gathered.server {
+    if let Some(server) = first.and_then(|host| host.server.as_ref()) {
         let mut add = |label: &str, text: String| rows.push((label.to_owned(), text));
         add("Server", server.version.clone());
         add("Data directory", server.data_dir.clone());
@@ -25,7 +30,31 @@ pub fn describe(gathered: &Gathered) -> Vec<(String, String)> {
             add("Buffer pool granted", format!("{:.3} GiB", pool / GIB));
         }
     }
+    if plan.fleet.instances.len() > 1 {
+        let all = plan.fleet.instances.iter().map(|instance| instance.host.as_str());
+        rows.extend(all.filter_map(|host| Some((format!("Instance {host}"), in_a_line(known(host)?)?))));
+    }
+    for observer in &plan.fleet.observers {
+        let facts = known(&observer.host).and_then(|host| host.observer.as_ref());
+        rows.extend(facts.map(|facts| {
+            let memory = facts.memory_bytes as f64 / GIB;
+            let host =
+                format!("{}, {}, {} processors, {memory:.1} GiB", facts.hostname, facts.kernel, facts.cpus);
+            (format!("Observer {}", observer.host), format!("{host}; {}", describe_device(&facts.device)))
+        }));
+    }
     rows
+}
+
+/// An instance's host, device and server, as far as they may differ within a fleet.
+fn in_a_line(host: &GatheredHost) -> Option<String> {
+    let facts = host.facts.as_ref()?;
+    let memory = facts.memory_bytes as f64 / GIB;
+    let mut parts =
+        vec![format!("{}, {}, {} processors, {memory:.1} GiB", facts.hostname, facts.kernel, facts.cpus)];
+    parts.extend(host.device().map(|device| device.name.clone()));
+    parts.extend(host.server.as_ref().map(|server| server.version.clone()));
+    Some(parts.join(", "))
 }
 
 fn describe_host(facts: &HostFacts, rows: &mut Vec<(String, String)>) {

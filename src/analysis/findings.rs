@@ -1,30 +1,47 @@
 //! Findings: each compares two independent sources, and each can fail.
 
 mod bottleneck;
+mod combine;
 mod counts;
 mod durability;
+mod fleet;
+mod hypervisor;
 mod memory;
 
-use super::gather::{Gathered, GatheredRun};
+use super::figures::Figures;
+use super::gather::{Gathered, GatheredHost};
+use super::gather_run::{GatheredInstance, GatheredRun};
+use super::samples::ServerMoment;
 use super::window::Ends;
 use super::{Finding, RunAnalysis};
 use crate::plan::Plan;
-use crate::protocol::sample::{HostSample, ServerSample};
+use crate::protocol::sample::HostSample;
+use combine::{Checked, combined};
 
-/// What findings draw on.
+/// What findings about one instance draw on.
 pub struct Evidence<'a> {
-    /// Raw material of the run.
+    /// The run that it was part of.
     pub run: &'a GatheredRun,
-    /// The result around it.
-    pub gathered: &'a Gathered,
+    /// Raw material of the instance.
+    pub instance: &'a GatheredInstance,
+    /// What its host said outside runs.
+    pub known: Option<&'a GatheredHost>,
     /// What was planned.
     pub plan: &'a Plan,
-    /// Figures of the run.
-    pub analysis: &'a RunAnalysis,
-    /// Kernel samples at the ends of the measured interval.
+    /// Figures of the instance.
+    pub figures: &'a Figures,
+    /// Kernel samples at the ends of the interval.
     pub host: Option<&'a Ends<'a, HostSample>>,
     /// Server samples at the ends.
-    pub server: Option<&'a Ends<'a, ServerSample>>,
+    pub server: Option<&'a Ends<'a, ServerMoment>>,
+}
+
+/// Transactions that span the ends of the interval, of all instances.
+pub struct InFlight {
+    /// Ages at the end, ns.
+    pub ages_ns: Vec<u64>,
+    /// What those in flight at T0 had taken by then, ns, summed.
+    pub carried_in_ns: f64,
 }
 
 impl Evidence<'_> {
@@ -35,23 +52,45 @@ impl Evidence<'_> {
 
     /// A server variable as it was read back.
     fn variable(&self, name: &str) -> Option<&str> {
-        self.gathered.server.as_ref()?.variables.get(name).map(String::as_str)
+        self.known?.server.as_ref()?.variables.get(name).map(String::as_str)
+    }
+
+    /// Load threads of the instance.
+    fn threads(&self) -> u32 {
+        self.run.plan.threads
     }
 }
 
 /// Every finding, in the order in which a reader doubts.
-pub fn all(evidence: &Evidence) -> Vec<Finding> {
-    vec![
-        memory::working_set_exceeds_pool(evidence),
-        memory::page_cache_bypassed(evidence),
-        bottleneck::device_bound(evidence),
-        durability::durable_commits(evidence),
-        counts::commits_match(evidence),
-        counts::closed_loop(evidence),
-        counts::few_errors(evidence),
-        counts::in_flight_at_end(evidence),
-        durability::journal_off_device(evidence),
-    ]
+pub fn all(
+    evidence: &[Evidence],
+    run: &GatheredRun,
+    gathered: &Gathered,
+    analysis: &RunAnalysis,
+    in_flight: Option<&InFlight>,
+) -> Vec<Finding> {
+    let each = |check: fn(&Evidence) -> Checked| combined(evidence, check);
+    let mut findings = Vec::new();
+    if run.is_fleet() {
+        findings.push(fleet::every_instance_present(run, gathered, analysis));
+        findings.push(fleet::common_window(run));
+    }
+    findings.extend(each(memory::working_set_exceeds_pool));
+    findings.extend(each(memory::page_cache_bypassed));
+    if !run.observers.is_empty() {
+        findings.push(hypervisor::guest_vs_hypervisor(analysis));
+    }
+    findings.extend(each(bottleneck::device_bound));
+    findings.extend(each(durability::durable_commits));
+    findings.extend(each(counts::commits_match));
+    findings.push(counts::closed_loop(analysis, in_flight));
+    if run.is_fleet() {
+        findings.push(fleet::seeds_distinct(run));
+    }
+    findings.extend(each(counts::few_errors));
+    findings.push(counts::in_flight_at_end(analysis, in_flight));
+    findings.extend(durability::journal_off_device(evidence));
+    findings
 }
 
 /// A finding that cannot be decided, and why.

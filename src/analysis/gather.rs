@@ -1,84 +1,57 @@
-//! One pass over a journal: events sorted into runs, histograms merged, nothing judged yet.
+//! One pass over a journal: events sorted into hosts and runs, histograms merged, nothing judged yet.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::DatasetAnalysis;
-use crate::plan::{Plan, RunPlan};
+use super::gather_run::{GatheredRun, Member};
+use crate::plan::Plan;
 use crate::protocol::Event;
-use crate::protocol::event::{LoadEnded, LoadSecond, ServerReady};
-use crate::protocol::facts::HostFacts;
-use crate::protocol::sample::{HostSample, ServerSample};
+use crate::protocol::event::ServerReady;
+use crate::protocol::facts::{DeviceFacts, HostFacts, ObserverFacts};
 use crate::result::reader::{JournalReader, journal_path};
-use crate::result::{Ending, Record, ResultError};
-use crate::stats::latency::LatencyHistogram;
+use crate::result::{COORDINATOR, Ending, HostStart, Record, ResultError};
 
 /// Everything that a journal says, in the order of a result.
 pub struct Gathered {
     /// Wall clock of the first line.
     pub started: String,
-    /// The host as it was found.
-    pub facts: Option<HostFacts>,
-    /// The server once it answered.
-    pub server: Option<ServerReady>,
-    /// The dataset once it was complete.
-    pub dataset: Option<DatasetAnalysis>,
+    /// What each host said outside runs, by its name.
+    pub hosts: BTreeMap<String, GatheredHost>,
     /// Runs that were started.
     pub runs: Vec<GatheredRun>,
     /// Last line, if it was written.
     pub closed: Option<(Ending, Option<String>)>,
     /// Warnings, and what was noticed while reading.
     pub notes: Vec<String>,
+    /// There are several hosts, so that a note must name its own.
+    several: bool,
 }
 
-/// One run's raw material.
-pub struct GatheredRun {
-    /// What was planned.
-    pub plan: RunPlan,
-    /// Start of the measured interval, ns of the host's monotonic clock.
-    pub t0_ns: i64,
-    /// Figures a second, warm-up included.
-    pub seconds: Vec<SecondFigures>,
-    /// Latency of the measured interval.
-    pub latency: LatencyHistogram,
-    /// Kernel samples, in order.
-    pub host: Vec<HostSample>,
-    /// Server samples, in order.
-    pub server: Vec<ServerSample>,
-    /// How the load ended, if it lived to say so.
-    pub ended: Option<LoadEnded>,
-    /// `Some(None)`: as planned. `Some(reason)`: not. `None`: nobody said.
-    pub shortfall: Option<Option<String>>,
-    /// Bytes that the journal grew by in the measured interval.
-    pub journal_bytes: u64,
+/// What one host said outside runs, as it stood last.
+#[derive(Default)]
+pub struct GatheredHost {
+    /// The host as it was found.
+    pub facts: Option<HostFacts>,
+    /// The same of an observer.
+    pub observer: Option<ObserverFacts>,
+    /// The server once it answered.
+    pub server: Option<ServerReady>,
+    /// The dataset once it was complete.
+    pub dataset: Option<DatasetAnalysis>,
+    /// Its clock minus the coordinator's and the bound of its error, ns.
+    pub clock: Option<(i64, i64)>,
+    /// Seeds of the load threads that are ready.
+    pub streams: Vec<u64>,
+    /// Why it does not take part any more.
+    pub lost: Option<String>,
 }
 
-/// One second of load.
-#[derive(Debug, Clone)]
-pub struct SecondFigures {
-    /// Relative to T0.
-    pub second: i64,
-    /// Its length, ns.
-    pub length_ns: u64,
-    /// Transactions.
-    pub transactions: u64,
-    /// Mean, median, 99th percentile and maximum, ms; `None` when nothing completed.
-    pub latency_ms: Option<[f64; 4]>,
-    /// Statements: reads, writes, other.
-    pub statements: [u64; 3],
-    /// SQL errors by code.
-    pub errors: BTreeMap<u16, u64>,
-}
-
-impl GatheredRun {
-    /// The seconds of the measured interval.
-    pub fn measured(&self) -> impl Iterator<Item = &SecondFigures> {
-        self.seconds.iter().filter(|second| second.second >= 0)
-    }
-
-    /// Length of the measured interval as far as it is recorded, ns.
-    pub fn measured_ns(&self) -> u64 {
-        self.measured().fold(0, |sum, second| sum.saturating_add(second.length_ns))
+impl GatheredHost {
+    /// The device mounted at its data directory, or the one that it watches.
+    pub fn device(&self) -> Option<&DeviceFacts> {
+        let mounted = self.facts.as_ref().and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
+        mounted.or_else(|| self.observer.as_ref().map(|observer| &observer.device))
     }
 }
 
@@ -90,12 +63,11 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
     let mut reader = JournalReader::open(&journal_path(result))?;
     let mut gathered = Gathered {
         started: String::new(),
-        facts: None,
-        server: None,
-        dataset: None,
+        hosts: BTreeMap::new(),
         runs: Vec::new(),
         closed: None,
         notes: Vec::new(),
+        several: plan.fleet.instances.len() + plan.fleet.observers.len() > 1,
     };
     let mut run_is_open = false;
     for (entry, bytes) in reader.by_ref() {
@@ -106,46 +78,33 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
             Record::Opened(opened) if opened.plan_crc32 != plan_crc32 => gathered.notes.push(
                 "plan.json was changed since, or belongs to another result: labels may be wrong".to_owned(),
             ),
-            Record::Opened(_) | Record::Clock { .. } => {}
-            Record::Lost { .. } => {}
-            Record::RunStarted { run, instances, .. } => {
-                if let Some((plan, start)) = plan.runs.get(run).zip(instances.first()) {
-                    gathered.runs.push(GatheredRun::new(plan, start.t0_ns));
-                    run_is_open = true;
+            Record::Opened(_) => {}
+            Record::Clock { offset_ns, bound_ns } => {
+                if let Some(run) = gathered.runs.last_mut().filter(|_| run_is_open) {
+                    run.note_clock(&entry.from, (offset_ns, bound_ns));
                 }
+                gathered.host(entry.from).clock = Some((offset_ns, bound_ns));
+            }
+            Record::Lost { reason } => gathered.lose(entry.from, reason, run_is_open),
+            Record::RunStarted { run, instances, observers } => {
+                gathered.finish_run();
+                run_is_open = gathered.start_run(plan, run, instances, observers);
             }
             Record::RunEnded { shortfall, .. } => {
+                gathered.finish_run();
                 if let Some(run) = gathered.runs.last_mut() {
                     run.shortfall = Some(shortfall);
                 }
                 run_is_open = false;
             }
             Record::Closed { ending, reason } => gathered.closed = Some((ending, reason)),
-            Record::Event(event) => match gathered.runs.last_mut() {
-                Some(run) if run_is_open => run.take(event, bytes, &mut gathered.notes),
-                _ => gathered.take(event),
-            },
+            Record::Event(event) => gathered.take(entry.from, event, bytes, run_is_open),
         }
     }
+    gathered.finish_run();
     shorten(&mut gathered.notes);
     gathered.notes.extend(reader.damage().map(str::to_owned));
     Ok(gathered)
-}
-
-/// What a reader should know of how transactions were filed.
-fn oddities(ended: &LoadEnded) -> Vec<String> {
-    let mut notes = Vec::new();
-    if ended.filed_late > 0 {
-        let n = ended.filed_late;
-        notes.push(format!(
-            "{n} transactions are counted with the last second: their threads or the collector were held up"
-        ));
-    }
-    if ended.saturated > 0 {
-        let n = ended.saturated;
-        notes.push(format!("{n} transactions took longer than an hour; percentiles count them as an hour"));
-    }
-    notes
 }
 
 /// A reader needs the first of many like notes, and their number.
@@ -166,13 +125,61 @@ fn whole_seconds(utc: &str) -> String {
 }
 
 impl Gathered {
-    /// Events outside runs.
-    fn take(&mut self, event: Event) {
+    /// What is known of a host; a new place for one that says something for the first time.
+    fn host(&mut self, name: String) -> &mut GatheredHost {
+        self.hosts.entry(name).or_default()
+    }
+
+    fn start_run(
+        &mut self,
+        plan: &Plan,
+        run: usize,
+        instances: Vec<HostStart>,
+        observers: Vec<HostStart>,
+    ) -> bool {
+        let Some(run_plan) = plan.runs.get(run).filter(|_| !instances.is_empty()) else { return false };
+        self.runs.push(GatheredRun::new((run, run_plan), instances, observers, &mut self.hosts));
+        true
+    }
+
+    fn finish_run(&mut self) {
+        if let Some(run) = self.runs.last_mut() {
+            run.merging.finish();
+        }
+    }
+
+    fn lose(&mut self, from: String, reason: String, run_is_open: bool) {
+        let run = self.runs.last_mut().filter(|_| run_is_open);
+        if run.is_none_or(|run| !run.lose(&from, &reason)) && self.several {
+            self.notes.push(format!("{from} was lost: {reason}"));
+        }
+        self.host(from).lost.get_or_insert(reason);
+    }
+
+    fn take(&mut self, from: String, event: Event, bytes: u64, run_is_open: bool) {
+        let run = self.runs.last_mut().filter(|_| run_is_open);
+        match run.and_then(|run| Some((run.member(&from)?, run))) {
+            Some((Member::Instance(place), run)) => {
+                run.take(place, event, bytes, &mut self.notes);
+            }
+            Some((Member::Observer(place), run)) => {
+                if let Event::Host(sample) = event {
+                    run.observers[place].samples.push(sample);
+                }
+            }
+            None => self.take_outside(from, event),
+        }
+    }
+
+    /// Events outside runs, and of hosts that take no part in the run.
+    fn take_outside(&mut self, from: String, event: Event) {
         match event {
-            Event::Probed(facts) => self.facts = Some(*facts),
-            Event::ServerReady(ready) => self.server = Some(ready),
+            Event::Probed(facts) => self.host(from).facts = Some(*facts),
+            Event::Observing(facts) => self.host(from).observer = Some(*facts),
+            Event::ServerReady(ready) => self.host(from).server = Some(ready),
+            Event::LoadReady { streams } => self.host(from).streams = streams,
             Event::Prepared { manifest, reused } => {
-                self.dataset = Some(DatasetAnalysis {
+                self.host(from).dataset = Some(DatasetAnalysis {
                     reused,
                     runs_before: manifest.runs_since,
                     creation: manifest.creation,
@@ -180,65 +187,11 @@ impl Gathered {
                     file_bytes: manifest.measured.file_bytes,
                 });
             }
+            Event::Warning { text } if self.several && from != COORDINATOR => {
+                self.notes.push(format!("{from}: {text}"));
+            }
             Event::Warning { text } => self.notes.push(text),
             _ => {}
         }
-    }
-}
-
-impl GatheredRun {
-    fn new(plan: &RunPlan, t0_ns: i64) -> Self {
-        Self {
-            plan: plan.clone(),
-            t0_ns,
-            seconds: Vec::new(),
-            latency: LatencyHistogram::new(),
-            host: Vec::new(),
-            server: Vec::new(),
-            ended: None,
-            shortfall: None,
-            journal_bytes: 0,
-        }
-    }
-
-    /// Events within the run.
-    fn take(&mut self, event: Event, bytes: u64, notes: &mut Vec<String>) {
-        if self.seconds.last().is_some_and(|second| second.second >= -1) {
-            self.journal_bytes += bytes;
-        }
-        match event {
-            Event::LoadSecond(second) => self.take_second(second, notes),
-            Event::Host(sample) => self.host.push(sample),
-            Event::Server(sample) => self.server.push(sample),
-            Event::LoadEnded(ended) => {
-                notes.extend(oddities(&ended));
-                self.ended = Some(ended);
-            }
-            Event::Warning { text } => notes.push(text),
-            _ => {}
-        }
-    }
-
-    fn take_second(&mut self, second: LoadSecond, notes: &mut Vec<String>) {
-        let mut latency = LatencyHistogram::new();
-        if let Err(error) = latency.merge_record(&second.latency) {
-            notes.push(format!("second {}: {error}; its transactions are not counted", second.second));
-        }
-        if second.second >= 0 {
-            self.latency.merge(&latency);
-        }
-        let ms = |ns: u64| ns as f64 / 1e6;
-        let latency_ms = latency.mean_ns().zip(latency.max_ns()).and_then(|(mean, max)| {
-            let (p50, p99) = (latency.percentile_ns(50.0)?, latency.percentile_ns(99.0)?);
-            Some([mean / 1e6, ms(p50), ms(p99), ms(max)])
-        });
-        self.seconds.push(SecondFigures {
-            second: second.second,
-            length_ns: second.length_ns,
-            transactions: second.latency.count,
-            latency_ms,
-            statements: [second.reads, second.writes, second.other],
-            errors: second.errors,
-        });
     }
 }

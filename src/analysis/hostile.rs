@@ -1,21 +1,22 @@
 //! Results whose numbers no run can have: damaged by hand, or by a clock or a counter gone wrong.
 
-use super::analyze;
+use super::conclude;
+use crate::plan::Plan;
 use crate::result::{Entry, line};
 
-/// A plan and, below it, the entries of a small journal.
-const SEED: &str = include_str!("../../fuzz/seeds/result/whole");
+/// Each a plan and, below it, the entries of a small journal: of one instance, and of two with an observer.
+const SEEDS: [&str; 2] =
+    [include_str!("../../fuzz/seeds/result/whole"), include_str!("../../fuzz/seeds/result/fleet")];
 const EXTREMES: [&str; 5] =
     ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "4294967295", "-1"];
 
-/// Analyses the seed with its journal changed; `false` when an entry is none any more.
-fn analyzed(folder: &std::path::Path, plan: &str, entries: &[String]) -> bool {
+/// Analyses a seed with its journal changed; `false` when an entry is none any more.
+fn analyzed(folder: &std::path::Path, plan: &Plan, entries: &[String]) -> bool {
     let parsed: Result<Vec<Entry>, _> = entries.iter().map(|entry| serde_json::from_str(entry)).collect();
     let Ok(parsed) = parsed else { return false };
     let journal: Vec<u8> = parsed.iter().flat_map(|entry| line::encode(entry).unwrap()).collect();
-    std::fs::write(folder.join("plan.json"), plan).unwrap();
     std::fs::write(folder.join("journal.jsonl"), journal).unwrap();
-    analyze(folder).is_ok()
+    conclude(&folder.join("journal.jsonl"), plan.clone(), 0).is_ok()
 }
 
 /// Where numbers stand in a text.
@@ -34,17 +35,20 @@ fn numbers(text: &str) -> Vec<std::ops::Range<usize>> {
 #[test]
 fn no_number_makes_the_analysis_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let (plan, journal) = SEED.split_once('\n').unwrap();
-    let entries: Vec<String> = journal.lines().map(str::to_owned).collect();
-    assert!(analyzed(folder.path(), plan, &entries));
-    let mut read = 0;
-    for (n, entry) in entries.iter().enumerate() {
-        // Every kind of entry is there several times, and meets another extreme each time.
-        for (place, extreme) in numbers(entry).into_iter().zip(EXTREMES.iter().cycle().skip(n)) {
-            let mut changed = entries.clone();
-            changed[n].replace_range(place, extreme);
-            read += u32::from(analyzed(folder.path(), plan, &changed));
+    for seed in SEEDS {
+        let (plan, journal) = seed.split_once('\n').unwrap();
+        let plan: Plan = serde_json::from_str(plan).unwrap();
+        let entries: Vec<String> = journal.lines().map(str::to_owned).collect();
+        assert!(analyzed(folder.path(), &plan, &entries));
+        let mut read = 0;
+        for (n, entry) in entries.iter().enumerate() {
+            // Every kind of entry is there several times, and meets another extreme each time.
+            for (place, extreme) in numbers(entry).into_iter().zip(EXTREMES.iter().cycle().skip(n)) {
+                let mut changed = entries.clone();
+                changed[n].replace_range(place, extreme);
+                read += u32::from(analyzed(folder.path(), &plan, &changed));
+            }
         }
+        assert!(read > 100, "only {read} were still journals");
     }
-    assert!(read > 100, "only {read} were still journals");
 }

@@ -1,146 +1,236 @@
 //! The figures of one run.
 
-use std::collections::BTreeMap;
-
-use super::gather::{Gathered, GatheredRun};
+use super::figures::{Figures, Telemetry, figures, percentiles};
+use super::findings::{self, Evidence, InFlight};
+use super::fleet::{self, InstanceAnalysis, InstanceSecond, ObserverAnalysis, SegmentAnalysis};
+use super::gather::Gathered;
+use super::gather_run::{GatheredInstance, GatheredRun};
+use super::merging::{SegmentTotals, Totals};
+use super::samples::ServerMoment;
 use super::window::Ends;
-use super::{IoAnatomy, LatencySummary, RunAnalysis, findings, outcome, series};
+use super::{RunAnalysis, outcome, series};
 use crate::plan::Plan;
-use crate::protocol::sample::ServerSample;
+use crate::protocol::clock::SECOND_NS;
+use crate::protocol::sample::HostSample;
 use crate::stats::cpu::cpu_shares;
-use crate::stats::device::{DeviceRates, device_rates};
-use crate::stats::latency::LatencyHistogram;
+
+/// Share of the planned duration that the headline must cover.
+const LEAST_COVERED: f64 = 0.5;
 
 /// Figures, series and findings of a run.
 pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAnalysis {
     let (outcome, reason) = outcome::of_run(run, gathered);
-    let seconds = run.measured_ns() as f64 / 1e9;
-    let transactions = run.latency.count();
-    let mut statements = [0_u64; 3];
-    let mut errors_by_code: BTreeMap<u16, u64> = BTreeMap::new();
-    for second in run.measured() {
-        for (sum, n) in statements.iter_mut().zip(second.statements) {
-            *sum = sum.saturating_add(n);
-        }
-        for (code, n) in &second.errors {
-            let sum = errors_by_code.entry(*code).or_default();
-            *sum = sum.saturating_add(*n);
-        }
-    }
-    let host = Ends::of_run(&run.host, run);
-    let server = Ends::of_run(&run.server, run);
-    let disks = host.as_ref().and_then(|ends| ends.disk(headline(run, gathered)?));
-    let device = host
-        .as_ref()
-        .zip(disks)
-        .and_then(|(ends, (first, last))| device_rates(first, last, ends.elapsed_ns()));
-    let [reads, writes, other] = statements;
+    let nothing = SegmentTotals::new(run.instances.len());
+    let headline = headline(run).or((!run.is_fleet()).then_some((0, &nothing)));
+    let in_flight = in_flight(run, headline.map(|(place, _)| place));
+    let views: Vec<View> = run
+        .instances
+        .iter()
+        .enumerate()
+        .map(|(place, instance)| {
+            let own = headline.and_then(|(_, totals)| totals.each.get(place));
+            View::of(instance, own.or_else(|| run.merging.whole(place)).unwrap_or(&nothing.all))
+        })
+        .collect();
+    let together = headline.map(|(_, totals)| {
+        let ages = in_flight.as_ref().map_or(&[][..], |in_flight| &in_flight.ages_ns);
+        all_as_one(&totals.all, ages, &views)
+    });
+    let per_instance = views.iter().map(|view| view.analysis(run, gathered)).collect::<Vec<_>>();
+    // Instances are compared over the same seconds or not at all.
+    let compared = headline.filter(|_| run.is_fleet()).map(|_| per_instance.as_slice());
     let mut analysis = RunAnalysis {
+        number: run.number,
         outcome,
         reason,
         workload: plan.workload.kind.name().to_owned(),
         threads: run.plan.threads,
         instances: run.plan.instances,
-        seconds,
-        transactions,
-        tps: if seconds > 0.0 { transactions as f64 / seconds } else { 0.0 },
-        latency: summarize(run),
-        errors: errors_by_code.values().fold(0, |sum, n| sum.saturating_add(*n)),
-        errors_by_code,
-        reads,
-        writes,
-        other,
-        device_name: disks.map(|(first, _)| first.name.clone()),
-        device,
-        cpu: host.as_ref().and_then(|ends| cpu_shares(&ends.first.cpu, &ends.last.cpu)),
-        anatomy: IoAnatomy::default(),
-        series: series::points(run, headline(run, gathered)),
-        percentiles: percentiles(&run.latency),
+        instances_present: run.present(),
+        figures: together,
+        device_name: device_name(&per_instance),
+        series: series::points(run),
+        percentiles: headline.map(|(_, totals)| percentiles(&totals.all.latency)).unwrap_or_default(),
+        segments: segments(run, headline.map(|(place, _)| place)),
+        fairness: compared.and_then(fleet::fairness),
+        others_print: compared.and_then(fleet::others_print),
+        observers: observers(run, headline.map(|(_, totals)| &totals.all)),
+        per_instance,
         findings: Vec::new(),
     };
-    analysis.anatomy = anatomy(&analysis, server.as_ref());
-    analysis.findings = findings::all(&findings::Evidence {
-        run,
-        gathered,
-        plan,
-        analysis: &analysis,
-        host: host.as_ref(),
-        server: server.as_ref(),
-    });
+    let evidence: Vec<Evidence> = views
+        .iter()
+        .zip(&analysis.per_instance)
+        .map(|(view, own)| Evidence {
+            run,
+            instance: view.instance,
+            known: gathered.hosts.get(&own.host),
+            plan,
+            figures: &own.figures,
+            host: view.host.as_ref(),
+            server: view.server.as_ref(),
+        })
+        .collect();
+    analysis.findings = findings::all(&evidence, run, gathered, &analysis, in_flight.as_ref());
     analysis
 }
 
-/// Number of the device mounted at the data directory; of the first one sampled, when nobody probed.
-pub fn headline<'a>(run: &'a GatheredRun, gathered: &'a Gathered) -> Option<&'a str> {
-    let probed = gathered.facts.as_ref().and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
-    let sampled = || run.host.first()?.disks.first().map(|disk| disk.number.as_str());
-    probed.map(|device| device.number.as_str()).or_else(sampled)
+/// The segment whose figures are the run's: the longest with all planned instances, if it is long enough.
+/// With one instance it always is.
+fn headline(run: &GatheredRun) -> Option<(usize, &SegmentTotals)> {
+    let (place, totals) = run.merging.full.as_ref()?;
+    let measured: f64 = run.merging.segments.iter().map(|segment| segment.length_ns as f64).sum();
+    let planned = run.plan.duration_s.map_or(measured, |seconds| seconds as f64 * SECOND_NS as f64);
+    let covers = totals.all.length_ns as f64 >= LEAST_COVERED * planned;
+    (covers || !run.is_fleet()).then_some((*place, totals))
 }
 
-fn summarize(run: &GatheredRun) -> Option<LatencySummary> {
-    let latency = &run.latency;
-    let in_flight = run.ended.as_ref().map_or(&[][..], |ended| &ended.in_flight_ns);
-    let mut with_in_flight = latency.clone();
-    in_flight.iter().for_each(|&age_ns| with_in_flight.record(age_ns));
-    let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
-    let percentile = |p: f64| ms(latency.percentile_ns(p));
-    Some(LatencySummary {
-        avg_ms: latency.mean_ns()? / 1e6,
-        p50_ms: percentile(50.0)?,
-        p95_ms: percentile(95.0)?,
-        p99_ms: percentile(99.0)?,
-        p999_ms: percentile(99.9)?,
-        peak_ms: ms(latency.max_ns())?,
-        min_ms: ms(latency.min_ns())?,
-        oldest_in_flight_ms: ms(in_flight.iter().max().copied()),
-        // Short ages would lower it; what they become is not known, so it is never below the other.
-        p99_with_in_flight_ms: ms(with_in_flight.percentile_ns(99.0).max(latency.percentile_ns(99.0)))?,
-    })
+/// What was in flight at the ends of the headline; unknown unless every load lived to say so and the
+/// headline reaches the end.
+fn in_flight(run: &GatheredRun, headline: Option<usize>) -> Option<InFlight> {
+    if headline? + 1 < run.merging.segments.len() || run.instances.len() < run.plan.instances as usize {
+        return None;
+    }
+    let mut all = InFlight { ages_ns: Vec::new(), carried_in_ns: 0.0 };
+    for instance in &run.instances {
+        let ended = instance.ended.as_ref()?;
+        all.ages_ns.extend(&ended.in_flight_ns);
+        all.carried_in_ns += ended.carried_in_ns as f64;
+    }
+    Some(all)
 }
 
-/// Points for the percentile plot: evenly spread over nines, as far as there are transactions.
-fn percentiles(latency: &LatencyHistogram) -> Vec<(f64, f64)> {
-    const POINTS_PER_NINE: i32 = 20;
-    let nines = (latency.count() as f64).log10();
-    let steps = (0..).map(|n| f64::from(n) / f64::from(POINTS_PER_NINE)).take_while(|&x| x <= nines);
-    steps
-        .map(|x| 100.0 * (1.0 - 10_f64.powf(-x)))
-        .chain((latency.count() > 0).then_some(100.0))
-        .filter_map(|p| Some((p, latency.percentile_ns(p)? as f64 / 1e6)))
+/// One instance with its samples at the ends of the interval that counts.
+struct View<'a> {
+    instance: &'a GatheredInstance,
+    totals: &'a Totals,
+    host: Option<Ends<'a, HostSample>>,
+    server: Option<Ends<'a, ServerMoment>>,
+}
+
+impl<'a> View<'a> {
+    fn of(instance: &'a GatheredInstance, totals: &'a Totals) -> Self {
+        let span = totals.span_ns();
+        Self {
+            instance,
+            totals,
+            host: Ends::of_span(&instance.samples.samples, instance.t0_ns, span),
+            server: Ends::of_span(&instance.server, instance.t0_ns, span),
+        }
+    }
+
+    fn rate(&self, counter: &str) -> Option<f64> {
+        let ends = self.server.as_ref()?;
+        Some(ends.growth(counter)? / ends.seconds())
+    }
+
+    fn device(&self) -> Option<crate::stats::device::DeviceRates> {
+        series::rates(self.host.as_ref()?, &self.instance.samples)
+    }
+
+    fn cpu(&self) -> Option<crate::stats::cpu::CpuShares> {
+        let ends = self.host.as_ref()?;
+        cpu_shares(&ends.first.cpu, &ends.last.cpu)
+    }
+
+    fn analysis(&self, run: &GatheredRun, gathered: &Gathered) -> InstanceAnalysis {
+        let instance = self.instance;
+        let ages = instance.ended.as_ref().map_or(&[][..], |ended| &ended.in_flight_ns);
+        let telemetry =
+            Telemetry { device: self.device(), cpu: self.cpu(), rate: &|counter| self.rate(counter) };
+        let disk = self.host.as_ref().zip(instance.samples.device.as_deref());
+        let disk = disk.and_then(|(ends, number)| ends.disk(number));
+        let lost = (!run.stayed(instance)).then(|| lost(instance, gathered));
+        InstanceAnalysis {
+            host: instance.host.clone(),
+            device_name: disk.map(|(first, _)| first.name.clone()),
+            figures: figures(self.totals, ages, &telemetry),
+            last_second: instance.last_second().filter(|second| *second >= 0),
+            lost: lost.filter(|_| run.is_fleet()),
+            series: instance
+                .seconds
+                .iter()
+                .map(|second| InstanceSecond {
+                    second: second.second,
+                    tps: second.tps,
+                    p99_ms: second.p99_ms,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Why an instance did not take part to the end, without the name of its host.
+fn lost(instance: &GatheredInstance, gathered: &Gathered) -> String {
+    let known = || gathered.hosts.get(&instance.host)?.lost.clone();
+    let reason = instance.lost.clone().or_else(known).unwrap_or_else(|| "no reason was recorded".to_owned());
+    let bare = reason.strip_prefix(&instance.host).and_then(|rest| rest.strip_prefix(": "));
+    bare.map_or_else(|| reason.clone(), str::to_owned)
+}
+
+/// Figures of all instances together.
+fn all_as_one(totals: &Totals, ages_ns: &[u64], views: &[View]) -> Figures {
+    let telemetry = Telemetry {
+        device: series::devices_as_one(&views.iter().map(View::device).collect::<Vec<_>>()),
+        cpu: series::processors_as_one(&views.iter().map(View::cpu).collect::<Vec<_>>()),
+        rate: &|counter| views.iter().map(|view| view.rate(counter)).sum(),
+    };
+    figures(totals, ages_ns, &telemetry)
+}
+
+/// The name of the one device; for several what they are, in words.
+fn device_name(instances: &[InstanceAnalysis]) -> Option<String> {
+    let names: Option<Vec<&str>> = instances.iter().map(|own| own.device_name.as_deref()).collect();
+    match names?.as_slice() {
+        [] => None,
+        [only] => Some((*only).to_owned()),
+        [first, others @ ..] if others.iter().all(|name| name == first) => {
+            Some(format!("{first} × {}", others.len() + 1))
+        }
+        names => Some(format!("{} devices", names.len())),
+    }
+}
+
+fn segments(run: &GatheredRun, headline: Option<usize>) -> Vec<SegmentAnalysis> {
+    let host = |place: &usize| run.instances.get(*place).map(|instance| instance.host.clone());
+    let segments = run.merging.segments.iter().enumerate();
+    segments
+        .map(|(place, merged)| {
+            let seconds = merged.length_ns as f64 / 1e9;
+            SegmentAnalysis {
+                hosts: merged.segment.members.iter().filter_map(host).collect(),
+                first_second: merged.segment.first,
+                last_second: merged.segment.last,
+                seconds,
+                headline: headline == Some(place),
+                transactions: merged.transactions,
+                tps: if seconds > 0.0 { merged.transactions as f64 / seconds } else { 0.0 },
+                latency: merged.latency,
+                errors: merged.errors,
+            }
+        })
         .collect()
 }
 
-fn anatomy(run: &RunAnalysis, server: Option<&Ends<ServerSample>>) -> IoAnatomy {
-    if run.transactions == 0 {
-        return IoAnatomy::default();
-    }
-    let growth = |counter: &str| server.and_then(|ends| ends.growth(counter));
-    // Samples lie near the interval's ends, not on them: rates are compared, not counts.
-    let each = |counter: &str| Some(growth(counter)? / server?.seconds() / run.tps);
-    let device_each = |rate: fn(&DeviceRates) -> f64| run.device.map(|device| rate(&device) / run.tps);
-    let share = |read: fn(&DeviceRates) -> f64, write: fn(&DeviceRates) -> f64| {
-        let device = run.device?;
-        let both = read(&device) + write(&device);
-        (both > 0.0).then(|| read(&device) / both)
+fn observers(run: &GatheredRun, headline: Option<&Totals>) -> Vec<ObserverAnalysis> {
+    let measured = || {
+        let segments = &run.merging.segments;
+        let begin = segments.first()?.segment.first.saturating_mul(SECOND_NS);
+        Some((begin, segments.last()?.segment.last.saturating_add(1).saturating_mul(SECOND_NS)))
     };
-    let pool_hit_ratio = growth("Innodb_buffer_pool_reads")
-        .zip(growth("Innodb_buffer_pool_read_requests"))
-        .filter(|(_, requests)| *requests > 0.0)
-        .map(|(misses, requests)| 1.0 - misses / requests);
-    IoAnatomy {
-        misses_per_transaction: each("Innodb_buffer_pool_reads"),
-        pool_hit_ratio,
-        device_reads_per_transaction: device_each(|d| d.reads_per_s),
-        device_writes_per_transaction: device_each(|d| d.writes_per_s),
-        device_read_bytes_per_transaction: device_each(|d| d.read_kb_per_s * 1024.0),
-        device_write_bytes_per_transaction: device_each(|d| d.write_kb_per_s * 1024.0),
-        read_share: share(|d| d.reads_per_s, |d| d.writes_per_s),
-        read_share_bytes: share(|d| d.read_kb_per_s, |d| d.write_kb_per_s),
-        // Innodb_data_fsyncs counts those of the redo log as well.
-        syncs_per_transaction: each("Innodb_data_fsyncs"),
-        redo_bytes_per_transaction: each("Innodb_os_log_written"),
-        pages_flushed_per_transaction: each("Innodb_buffer_pool_pages_flushed"),
-        doublewrite_pages_per_transaction: each("Innodb_dblwr_pages_written"),
-        row_lock_waits_per_transaction: each("Innodb_row_lock_waits"),
-    }
+    let span = headline.map(Totals::span_ns).or_else(measured);
+    let observers = run.observers.iter();
+    observers
+        .map(|observer| {
+            let samples = &observer.samples;
+            let ends = span.and_then(|span| Ends::of_span(&samples.samples, observer.t0_ns, span));
+            ObserverAnalysis {
+                host: observer.host.clone(),
+                device_name: samples.device_name().map(str::to_owned),
+                device: ends.as_ref().and_then(|ends| series::rates(ends, samples)),
+                cpu: ends.as_ref().and_then(|ends| cpu_shares(&ends.first.cpu, &ends.last.cpu)),
+                series: series::observer_points(run, observer),
+            }
+        })
+        .collect()
 }

@@ -1,33 +1,92 @@
-//! One point a second: what the load did beside what the device, the host and the pool did.
+//! One point a second: what the load did beside what the devices, the hosts and the pools did.
 
 use super::SecondPoint;
-use super::gather::{GatheredRun, SecondFigures};
+use super::fleet::ObserverSecond;
+use super::gather_run::{GatheredInstance, GatheredObserver, GatheredRun};
+use super::merging::MergedSecond;
+use super::samples::HostSamples;
 use super::window::Ends;
 use crate::protocol::clock::SECOND_NS;
-use crate::protocol::sample::{HostSample, ServerSample};
-use crate::stats::cpu::cpu_shares;
-use crate::stats::device::device_rates;
+use crate::protocol::sample::HostSample;
+use crate::stats::cpu::{CpuShares, cpu_shares, mean_of_hosts};
+use crate::stats::device::{DeviceRates, device_rates, sum_of_devices};
 
-/// The points of a run, with the rates of the device that has this `major:minor`.
-pub fn points(run: &GatheredRun, device: Option<&str>) -> Vec<SecondPoint> {
-    run.seconds
-        .iter()
+/// The points of a run: sums over the instances that took part in a second, or means.
+pub fn points(run: &GatheredRun) -> Vec<SecondPoint> {
+    let seconds = run.merging.seconds.iter();
+    seconds
         .map(|second| {
             let mut point = load_point(second);
-            let begin_ns = run.t0_ns.saturating_add(second.second.saturating_mul(SECOND_NS));
-            let end_ns = begin_ns.saturating_add(i64::try_from(second.length_ns).unwrap_or(SECOND_NS));
-            if let Some(ends) = Ends::between(&run.host, begin_ns, end_ns) {
-                add_host(&mut point, &ends, device);
-            }
-            if let Some(ends) = Ends::between(&run.server, begin_ns, end_ns) {
-                add_server(&mut point, &ends);
+            let members = || second.members.iter().filter_map(|&place| run.instances.get(place));
+            add_hosts(&mut point, members().map(|instance| host_ends(second, instance)).collect());
+            let servers = members().map(|instance| {
+                let (begin_ns, end_ns) = moments(second.second, second.length_ns, instance.t0_ns);
+                Ends::between(&instance.server, begin_ns, end_ns)
+            });
+            // What one of them lacks, all lack.
+            if let Some(servers) = servers.collect::<Option<Vec<_>>>() {
+                let misses = servers
+                    .iter()
+                    .map(|ends| Some(ends.growth("Innodb_buffer_pool_reads")? / ends.seconds()));
+                point.misses_per_s = misses.sum();
+                let value = |name: &str| servers.iter().map(|ends| Some(ends.last.value(name)? as f64)).sum();
+                let dirty: Option<f64> = value("Innodb_buffer_pool_pages_dirty");
+                let total: Option<f64> = value("Innodb_buffer_pool_pages_total");
+                point.dirty_share =
+                    dirty.zip(total.filter(|total| *total > 0.0)).map(|(dirty, total)| dirty / total);
+                let ages: Option<Vec<i64>> =
+                    servers.iter().map(|ends| ends.last.value("Innodb_checkpoint_age")).collect();
+                point.checkpoint_age_bytes = ages.and_then(|ages| mean(&ages));
             }
             point
         })
         .collect()
 }
 
-fn load_point(second: &SecondFigures) -> SecondPoint {
+/// The points of an observer, at the seconds of the run.
+pub fn observer_points(run: &GatheredRun, observer: &GatheredObserver) -> Vec<ObserverSecond> {
+    let seconds = run.merging.seconds.iter();
+    seconds
+        .map(|second| {
+            let (begin_ns, end_ns) = moments(second.second, second.length_ns, observer.t0_ns);
+            let ends = Ends::between(&observer.samples.samples, begin_ns, end_ns);
+            ObserverSecond {
+                second: second.second,
+                device: ends.as_ref().and_then(|ends| rates(ends, &observer.samples)),
+                cpu: ends.as_ref().and_then(|ends| cpu_shares(&ends.first.cpu, &ends.last.cpu)),
+            }
+        })
+        .collect()
+}
+
+/// Rates of the headline device between two samples.
+pub fn rates(ends: &Ends<HostSample>, samples: &HostSamples) -> Option<DeviceRates> {
+    let (first, last) = ends.disk(samples.device.as_deref()?)?;
+    device_rates(first, last, ends.elapsed_ns())
+}
+
+/// One device as it is, several as their sum; `None` when one of them is unknown.
+pub fn devices_as_one(devices: &[Option<DeviceRates>]) -> Option<DeviceRates> {
+    match devices {
+        [only] => *only,
+        several => sum_of_devices(&several.iter().copied().collect::<Option<Vec<_>>>()?),
+    }
+}
+
+/// The same for processors: their mean.
+pub fn processors_as_one(hosts: &[Option<CpuShares>]) -> Option<CpuShares> {
+    match hosts {
+        [only] => *only,
+        several => mean_of_hosts(&several.iter().copied().collect::<Option<Vec<_>>>()?),
+    }
+}
+
+fn moments(second: i64, length_ns: u64, t0_ns: i64) -> (i64, i64) {
+    let begin_ns = t0_ns.saturating_add(second.saturating_mul(SECOND_NS));
+    (begin_ns, begin_ns.saturating_add(i64::try_from(length_ns).unwrap_or(SECOND_NS)))
+}
+
+fn load_point(second: &MergedSecond) -> SecondPoint {
     let [avg_ms, p50_ms, p99_ms, max_ms] = second.latency_ms.map_or([None; 4], |figures| figures.map(Some));
     SecondPoint {
         second: second.second,
@@ -36,25 +95,42 @@ fn load_point(second: &SecondFigures) -> SecondPoint {
         p50_ms,
         p99_ms,
         max_ms,
-        errors: second.errors.values().fold(0, |sum: u64, n| sum.saturating_add(*n)),
+        errors: second.errors,
         ..SecondPoint::default()
     }
 }
 
-fn add_host(point: &mut SecondPoint, ends: &Ends<HostSample>, device: Option<&str>) {
-    let disks = device.and_then(|number| ends.disk(number));
-    point.device = disks.and_then(|(a, b)| device_rates(a, b, ends.elapsed_ns()));
-    point.cpu = cpu_shares(&ends.first.cpu, &ends.last.cpu);
-    point.io_some = ends.io_stalled(|pressure| pressure.some_us);
-    point.io_full = ends.io_stalled(|pressure| pressure.full_us);
+/// What a host did in a second.
+struct HostSecond {
+    device: Option<DeviceRates>,
+    cpu: Option<CpuShares>,
+    io_some: Option<f64>,
+    io_full: Option<f64>,
 }
 
-fn add_server(point: &mut SecondPoint, ends: &Ends<ServerSample>) {
-    let value = |name: &str| ends.last.counters.get(name).copied();
-    point.misses_per_s = ends.growth("Innodb_buffer_pool_reads").map(|misses| misses / ends.seconds());
-    point.dirty_share = value("Innodb_buffer_pool_pages_dirty")
-        .zip(value("Innodb_buffer_pool_pages_total"))
-        .filter(|(_, total)| *total > 0)
-        .map(|(dirty, total)| dirty as f64 / total as f64);
-    point.checkpoint_age_bytes = value("Innodb_checkpoint_age");
+fn host_ends(second: &MergedSecond, instance: &GatheredInstance) -> Option<HostSecond> {
+    let (begin_ns, end_ns) = moments(second.second, second.length_ns, instance.t0_ns);
+    let ends = Ends::between(&instance.samples.samples, begin_ns, end_ns)?;
+    Some(HostSecond {
+        device: rates(&ends, &instance.samples),
+        cpu: cpu_shares(&ends.first.cpu, &ends.last.cpu),
+        io_some: ends.io_stalled(|pressure| pressure.some_us),
+        io_full: ends.io_stalled(|pressure| pressure.full_us),
+    })
+}
+
+fn add_hosts(point: &mut SecondPoint, hosts: Vec<Option<HostSecond>>) {
+    let Some(hosts) = hosts.into_iter().collect::<Option<Vec<_>>>() else { return };
+    point.device = devices_as_one(&hosts.iter().map(|host| host.device).collect::<Vec<_>>());
+    point.cpu = processors_as_one(&hosts.iter().map(|host| host.cpu).collect::<Vec<_>>());
+    let stalled = |share: fn(&HostSecond) -> Option<f64>| {
+        let sum = hosts.iter().map(share).sum::<Option<f64>>()?;
+        Some(sum / hosts.len() as f64)
+    };
+    (point.io_some, point.io_full) = (stalled(|host| host.io_some), stalled(|host| host.io_full));
+}
+
+fn mean(values: &[i64]) -> Option<i64> {
+    let sum: i128 = values.iter().map(|value| i128::from(*value)).sum();
+    i64::try_from(sum.checked_div(values.len() as i128)?).ok()
 }

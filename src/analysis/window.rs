@@ -1,7 +1,7 @@
 //! The samples at the two ends of an interval.
 
-use super::gather::GatheredRun;
-use crate::protocol::sample::{DiskCounters, HostSample, IoPressure, ServerSample};
+use super::samples::ServerMoment;
+use crate::protocol::sample::{DiskCounters, HostSample, IoPressure};
 
 /// A sample belongs to a moment if it is no farther from it than this.
 const NEAR_NS: u64 = 750_000_000;
@@ -18,7 +18,7 @@ impl Sampled for HostSample {
     }
 }
 
-impl Sampled for ServerSample {
+impl Sampled for ServerMoment {
     fn at_ns(&self) -> i64 {
         self.at_ns
     }
@@ -33,10 +33,13 @@ pub struct Ends<'a, T> {
 }
 
 impl<'a, T: Sampled> Ends<'a, T> {
-    /// The samples nearest to the measured interval's ends; `None` when one is missing.
-    pub fn of_run(samples: &'a [T], run: &GatheredRun) -> Option<Self> {
-        let length_ns = i64::try_from(run.measured_ns()).ok().filter(|&length| length > 0)?;
-        Self::between(samples, run.t0_ns, run.t0_ns.saturating_add(length_ns))
+    /// The samples nearest to the ends of a span that is given relative to T0, ns; `None` when one is
+    /// missing, or the span is empty.
+    pub fn of_span(samples: &'a [T], t0_ns: i64, (begin_ns, end_ns): (i64, i64)) -> Option<Self> {
+        if end_ns <= begin_ns {
+            return None;
+        }
+        Self::between(samples, t0_ns.saturating_add(begin_ns), t0_ns.saturating_add(end_ns))
     }
 
     /// The samples nearest to two moments. Samples are in order of time.
@@ -69,16 +72,16 @@ fn nearest<T: Sampled>(samples: &[T], moment_ns: i64) -> Option<usize> {
         .filter(|place| distance(place) <= NEAR_NS)
 }
 
-impl Ends<'_, ServerSample> {
+impl Ends<'_, ServerMoment> {
     /// How much a counter grew; `None` when the server lacks it or was restarted.
     pub fn growth(&self, counter: &str) -> Option<f64> {
-        let (first, last) = (self.first.counters.get(counter)?, self.last.counters.get(counter)?);
-        (first <= last).then(|| last.abs_diff(*first) as f64)
+        let (first, last) = (self.first.value(counter)?, self.last.value(counter)?);
+        (first <= last).then(|| last.abs_diff(first) as f64)
     }
 
     /// A gauge at the start.
     pub fn at_start(&self, gauge: &str) -> Option<f64> {
-        self.first.counters.get(gauge).map(|&value| value as f64)
+        self.first.value(gauge).map(|value| value as f64)
     }
 }
 

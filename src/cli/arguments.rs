@@ -48,6 +48,8 @@ pub enum Command {
     Run(Run),
     /// Report results again, at any time and on any machine
     Report(Report),
+    /// List the virtual machines that crashed runs left on hypervisors, and remove them
+    Clean(Clean),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -115,6 +117,18 @@ pub struct Report {
     /// File to write [default: standard output]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A run removes the machines that it made, also when it fails or is interrupted. This is for what a
+crash or an unreachable hypervisor left. Only what carries the tag of such a run is removed; what a
+living run uses is not touched.")]
+pub struct Clean {
+    /// Remove what is listed
+    #[arg(long)]
+    pub remove: bool,
 }
 
 /// Report formats.

@@ -8,7 +8,7 @@ use super::request::Request;
 /// Checks two profiles against this host.
 pub fn check(profiles: &Profiles) -> Result<(), Failure> {
     let request = Request::from_profiles(profiles)?;
-    let checked = request.check(None)?;
+    let checked = request.look()?;
     checked.fleet.quit();
     request.judge(&checked.preflight)?;
     let plan = &request.plan;

@@ -32,7 +32,7 @@ struct PlanDocument<'a> {
 /// Prints what would be done.
 pub fn plan(profiles: &Profiles, json: bool) -> Result<(), Failure> {
     let request = Request::from_profiles(profiles)?;
-    let checked = request.check(None)?;
+    let checked = request.look()?;
     checked.fleet.quit();
     let (plan, facts) = (&request.plan, &checked.found.instances);
     if json {

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use super::arguments::Profiles;
 use super::exit::{self, Failure};
+use super::machines;
 use super::output;
+use crate::fleet::vms::Machines;
 use crate::fleet::{Fleet, Way};
 use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight_fleet};
 use crate::plan::resolve::resolve;
-use crate::plan::{Plan, Reach};
+use crate::plan::{InstancePlan, Plan, Reach};
 use crate::run::{Found, probe};
 use crate::spec::{Document, HardwareSpec, ProfileSpec, Source, read_hardware, read_profile};
 
@@ -37,18 +39,49 @@ impl Request {
         Self { plan, sources: None }
     }
 
-    /// Starts the agents, has them look at their hosts (and at the result's place), and compares.
-    pub fn check(&self, result: Option<&Path>) -> Result<Checked, Failure> {
-        let mut fleet = Fleet::default();
-        super::signals::interrupt(&fleet)?;
-        let hosts = &self.plan.fleet;
-        let way = |reach: Reach| if reach == Reach::Local { Way::Local } else { Way::Ssh(None) };
-        let instances = hosts.instances.iter().map(|i| (i.host.as_str(), way(i.reach)));
-        let observers = hosts.observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
-        fleet.connect(instances.chain(observers), hosts.keep_binary)?;
-        let found = probe(&self.plan, result, &mut fleet)?;
+    /// Reaches the hosts, has them look around, and compares. Machines that are to be made for the run are
+    /// not there yet: then the hypervisors are asked instead.
+    pub fn look(&self) -> Result<Checked, Failure> {
+        let fleet = listening()?;
+        match machines::check(&self.plan, &fleet.interrupter())? {
+            None => self.reach(fleet, None, &self.plan.fleet.instances, None),
+            Some(_) => self.reach(fleet, None, &[], None),
+        }
+    }
+
+    /// The same before a run whose result will lie at `result`. Machines for the run are made, once
+    /// nothing is known to stand against it.
+    pub fn muster(&self, result: &Path) -> Result<Checked, Failure> {
+        let fleet = listening()?;
+        let interrupter = fleet.interrupter();
+        let machines = match machines::check(&self.plan, &interrupter)? {
+            None => None,
+            Some(wanted) => {
+                self.judge(&preflight_fleet(&self.plan, &[]))?;
+                Some(wanted.make(&interrupter)?)
+            }
+        };
+        self.reach(fleet, machines, &self.plan.fleet.instances, Some(result))
+    }
+
+    fn reach(
+        &self,
+        mut fleet: Fleet,
+        machines: Option<Machines>,
+        instances: &[InstancePlan],
+        result: Option<&Path>,
+    ) -> Result<Checked, Failure> {
+        let way = |reach: Reach| match reach {
+            Reach::Local => Way::Local,
+            Reach::Ssh => Way::Ssh(None),
+            Reach::Libvirt { .. } => Way::Ssh(machines.as_ref().map(Machines::ssh_config)),
+        };
+        let observers = self.plan.fleet.observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
+        let hosts = instances.iter().map(|i| (i.host.as_str(), way(i.reach))).chain(observers);
+        fleet.connect(hosts, self.plan.fleet.keep_binary)?;
+        let found = probe(&self.plan, instances, result, &mut fleet)?;
         let preflight = preflight_fleet(&self.plan, &found.instances);
-        Ok(Checked { fleet, found, preflight })
+        Ok(Checked { fleet, machines, found, preflight })
     }
 
     /// Prints warnings, and turns refusals into a failure.
@@ -82,11 +115,20 @@ impl Request {
     }
 }
 
+/// An empty fleet that signals interrupt.
+fn listening() -> Result<Fleet, Failure> {
+    let fleet = Fleet::default();
+    super::signals::interrupt(&fleet)?;
+    Ok(fleet)
+}
+
 /// A plan's hosts as they were found. The agents are still there.
 pub struct Checked {
     /// The agents.
     pub fleet: Fleet,
-    /// What they found.
+    /// The machines that were made for the run, if it has any. They go when the agents have.
+    pub machines: Option<Machines>,
+    /// What the agents found.
     pub found: Found,
     /// What stands against the plan.
     pub preflight: Preflight,

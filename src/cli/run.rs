@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::{Profiles, Run};
 use super::exit::{self, Failure};
+use super::machines;
 use super::output;
 use super::report::write;
-use super::request::Request;
+use super::request::{Checked, Request};
 use super::terminal::Terminal;
 use crate::analysis::analyze;
 use crate::durable;
@@ -39,19 +40,28 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     if arguments.out.is_some() {
         refuse_missing_parent(&folder)?;
     }
-    let checked = request.check(Some(&folder))?;
-    if let Err(failure) = request.judge(&checked.preflight) {
-        checked.fleet.quit();
-        return Err(failure);
+    let Checked { fleet, machines, found, preflight } = request.muster(&folder)?;
+    let accepted = request
+        .judge(&preflight)
+        .and_then(|()| refuse_inside_dataset(&folder, &request.plan, &found))
+        .and_then(|()| if arguments.out.is_none() { make_results_folder() } else { Ok(()) });
+    let finish = match accepted {
+        Ok(()) => {
+            let mut terminal = Terminal::new(&request.plan);
+            let finish = execute(&request.plan, &found, fleet, &folder, &mut terminal);
+            terminal.finish();
+            finish.map_err(Failure::from)
+        }
+        Err(failure) => {
+            fleet.quit();
+            Err(failure)
+        }
+    };
+    // Whatever has happened, what was made for the run goes; what stays is told.
+    if let Some(Err(failure)) = machines.map(machines::remove) {
+        output::error(&failure.message);
     }
-    refuse_inside_dataset(&folder, &request.plan, &checked.found)?;
-    if arguments.out.is_none() {
-        std::fs::create_dir_all(RESULTS)
-            .map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))?;
-    }
-    let mut terminal = Terminal::new(&request.plan);
-    let finish = execute(&request.plan, &checked.found, checked.fleet, &folder, &mut terminal)?;
-    terminal.finish();
+    let finish = finish?;
     match (show(&folder), exit::after(&finish)) {
         (shown, None) => shown,
         (Ok(()), Some(failure)) => Err(failure),
@@ -61,6 +71,10 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
             Err(failure)
         }
     }
+}
+
+fn make_results_folder() -> Result<(), Failure> {
+    std::fs::create_dir_all(RESULTS).map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))
 }
 
 /// Leaves the page in the bundle and prints the table, whichever of the two may fail.

@@ -82,8 +82,7 @@ impl Watcher for Terminal {
 impl Terminal {
     fn line(&self, progress: &Progress) -> String {
         match progress {
-            Progress::ServerStarting if self.is_fleet => "Starting the servers …".to_owned(),
-            Progress::ServerStarting => "Starting the server …".to_owned(),
+            Progress::ServersStarting { count } => format!("Starting {} …", self.servers(*count)),
             Progress::ServerReady { host, ready } => {
                 let what = if ready.initialized { "a new" } else { "an existing" };
                 let text = format!("{} serves {what} data directory, {}", ready.version, ready.data_dir);
@@ -115,13 +114,20 @@ impl Terminal {
             }
             Progress::Lost { reason, .. } => format!("LOST: {reason}"),
             Progress::Interval(interval) => interval_line(interval, self.is_fleet),
-            Progress::ServerStopping if self.is_fleet => "Stopping the servers …".to_owned(),
-            Progress::ServerStopping => "Stopping the server …".to_owned(),
+            Progress::ServersStopping { count } => format!("Stopping {} …", self.servers(*count)),
             Progress::Interrupted => {
                 "Interrupted: stopping in good order; once more ends everything at once".to_owned()
             }
             Progress::Warning(text) => format!("warning: {text}"),
             Progress::Preparing { .. } => String::new(),
+        }
+    }
+
+    fn servers(&self, count: usize) -> String {
+        match count {
+            1 if !self.is_fleet => "the server".to_owned(),
+            1 => "1 server".to_owned(),
+            _ => format!("{count} servers"),
         }
     }
 

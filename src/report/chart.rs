@@ -1,5 +1,6 @@
 //! The one model of a chart. Drawing it, and reading values off it, are renderings of this.
 
+pub mod heat;
 mod legend;
 mod prepared;
 pub mod readout;
@@ -68,6 +69,8 @@ pub struct Series {
 pub enum Style {
     /// A line.
     Line,
+    /// A line with its points marked.
+    Marked,
     /// A line with its area down to the axis filled.
     Area,
     /// An area on top of the stacked series before it.

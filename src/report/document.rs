@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::fleet;
 use super::number::{self, MISSING, or_missing};
-use crate::analysis::{Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis};
-use crate::plan::Plan;
+use crate::analysis::{Figures, Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis};
+use crate::plan::{Plan, RunPlan};
 use crate::stats::device::DeviceRates;
 
 /// One row of the headline table: a run, or a result that has none.
@@ -19,6 +20,8 @@ pub(super) struct HeadlineRow {
     pub p99_ms: String,
     pub peak_ms: String,
     pub errors: String,
+    /// A stretch of the run in the row above, in place of its figures or beside them.
+    pub is_segment: bool,
     /// `complete`, or another outcome in capitals.
     pub outcome: String,
     /// The outcome's name, for a style.
@@ -33,26 +36,37 @@ pub(super) struct HeadlineRow {
 pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
     let rows = results.iter().flat_map(|result| {
         let device = device_label(&result.plan);
-        let runs = result.runs.iter().map(|run| run_row(&device, run)).collect::<Vec<_>>();
-        if runs.is_empty() { vec![row_without_run(&device, result)] } else { runs }
+        let of_run = |run| std::iter::once(run_row(&device, run)).chain(fleet::segment_rows(run));
+        let runs = result.runs.iter().flat_map(of_run).collect::<Vec<_>>();
+        if runs.is_empty() {
+            return vec![row_without_run(&device, result, result.plan.runs.first())];
+        }
+        let begun = |number: &usize| result.runs.iter().any(|run| run.number == *number);
+        let missing = (0..result.plan.runs.len()).filter(|number| !begun(number));
+        let missing = missing.map(|number| {
+            let row = row_without_run(&device, result, result.plan.runs.get(number));
+            HeadlineRow { outcome: "NOT RUN".to_owned(), state: "failed", ..row }
+        });
+        runs.into_iter().chain(missing).collect()
     });
     rows.collect()
 }
 
 fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
-    let latency = |value: fn(&LatencySummary) -> f64| {
-        run.latency.as_ref().map_or_else(|| MISSING.to_owned(), |latency| number::ms(value(latency)))
-    };
+    let figures = run.figures.as_ref();
+    let latency =
+        |value: fn(&LatencySummary) -> f64| latency_ms(figures.and_then(|f| f.latency.as_ref()), value);
     HeadlineRow {
         device: device.to_owned(),
-        instances: run.instances.to_string(),
+        instances: fleet::instances_label(run),
         threads: run.threads.to_string(),
-        tps: number::decimals(run.tps, 2),
+        tps: or_missing(figures.map(|f| f.tps), |tps| number::decimals(tps, 2)),
         avg_ms: latency(|l| l.avg_ms),
         p95_ms: latency(|l| l.p95_ms),
         p99_ms: latency(|l| l.p99_ms),
         peak_ms: latency(|l| l.peak_ms),
-        errors: number::count(run.errors),
+        errors: figures.map_or_else(|| MISSING.to_owned(), |f| number::count(f.errors)),
+        is_segment: false,
         outcome: outcome_word(run.outcome),
         state: run.outcome.name(),
         findings: tally(&run.findings),
@@ -60,8 +74,12 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
     }
 }
 
-fn row_without_run(device: &str, result: &ResultAnalysis) -> HeadlineRow {
-    let planned = result.plan.runs.first();
+/// A latency as text, or that there is none.
+pub(super) fn latency_ms(latency: Option<&LatencySummary>, value: fn(&LatencySummary) -> f64) -> String {
+    latency.map_or_else(|| MISSING.to_owned(), |latency| number::ms(value(latency)))
+}
+
+fn row_without_run(device: &str, result: &ResultAnalysis, planned: Option<&RunPlan>) -> HeadlineRow {
     let missing = || MISSING.to_owned();
     HeadlineRow {
         device: device.to_owned(),
@@ -73,6 +91,7 @@ fn row_without_run(device: &str, result: &ResultAnalysis) -> HeadlineRow {
         p99_ms: missing(),
         peak_ms: missing(),
         errors: missing(),
+        is_segment: false,
         outcome: outcome_word(result.outcome),
         state: result.outcome.name(),
         findings: missing(),
@@ -136,7 +155,7 @@ pub(super) fn device_columns(rates: &DeviceRates) -> Vec<(&'static str, String)>
 /// What is known beyond the headline when transactions were still in flight at the end and were older
 /// than the slowest that completed.
 pub(super) fn in_flight(run: &RunAnalysis) -> Option<String> {
-    let latency = run.latency.as_ref()?;
+    let latency = run.figures.as_ref()?.latency.as_ref()?;
     let oldest = latency.oldest_in_flight_ms.filter(|oldest| *oldest > latency.peak_ms)?;
     Some(format!(
         "A transaction in flight at the end was {} ms old: the true peak is at least that, and the 99th percentile \
@@ -148,7 +167,7 @@ pub(super) fn in_flight(run: &RunAnalysis) -> Option<String> {
 
 /// SQL errors by code, such as `6 × 1213, 1 × 1205`; `None` when there were none.
 pub(super) fn errors_by_code(run: &RunAnalysis) -> Option<String> {
-    let mut codes: Vec<(&u16, &u64)> = run.errors_by_code.iter().collect();
+    let mut codes: Vec<(&u16, &u64)> = run.figures.as_ref()?.errors_by_code.iter().collect();
     codes.sort_by(|a, b| b.1.cmp(a.1));
     let texts: Vec<String> =
         codes.iter().map(|(code, n)| format!("{} × {code}", number::count(**n))).collect();
@@ -156,9 +175,10 @@ pub(super) fn errors_by_code(run: &RunAnalysis) -> Option<String> {
 }
 
 /// Text and figure of each part of the I/O anatomy that is known, a transaction unless it says otherwise.
-pub(super) fn anatomy(run: &RunAnalysis) -> Vec<(&'static str, String)> {
-    let io = &run.anatomy;
-    let device_size = |size: fn(&DeviceRates) -> f64| run.device.as_ref().map(|rates| size(rates) * 1024.0);
+pub(super) fn anatomy(figures: &Figures) -> Vec<(&'static str, String)> {
+    let io = &figures.anatomy;
+    let device_size =
+        |size: fn(&DeviceRates) -> f64| figures.device.as_ref().map(|rates| size(rates) * 1024.0);
     let rows = [
         ("Reads among device I/O, by count", io.read_share.map(number::percent)),
         ("Reads among device I/O, by bytes", io.read_share_bytes.map(number::percent)),
@@ -239,16 +259,17 @@ pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
 
 /// How many transactions a run measured, over what.
 pub(super) fn volume(run: &RunAnalysis) -> String {
+    let load = format!("{}, {} × {} threads", run.workload, run.instances, run.threads);
+    let Some(figures) = &run.figures else {
+        return format!("{load}: no figures of all instances together");
+    };
     format!(
-        "{}, {} × {} threads: {} transactions in {} s ({} reads, {} writes, {} other statements)",
-        run.workload,
-        run.instances,
-        run.threads,
-        number::count(run.transactions),
-        number::decimals(run.seconds, 1),
-        number::count(run.reads),
-        number::count(run.writes),
-        number::count(run.other)
+        "{load}: {} transactions in {} s ({} reads, {} writes, {} other statements)",
+        number::count(figures.transactions),
+        number::decimals(figures.seconds, 1),
+        number::count(figures.reads),
+        number::count(figures.writes),
+        number::count(figures.other)
     )
 }
 
@@ -263,6 +284,15 @@ mod tests {
         assert_eq!(device_label(&plan), "Samsung PM1735 1.6 TB");
         plan.hardware.device.clear();
         assert_eq!(device_label(&plan), "lab-r730");
+    }
+
+    #[test]
+    fn a_run_that_never_began_has_a_row_of_its_own() {
+        let mut result = sample::fleet::sweep(&[4, 8], 5);
+        result.runs.truncate(1);
+        let rows = headline(&[result]);
+        let told: Vec<_> = rows.iter().map(|row| (row.instances.as_str(), row.outcome.as_str())).collect();
+        assert_eq!(told, [("4", "complete"), ("8", "NOT RUN")]);
     }
 
     #[test]

@@ -6,10 +6,11 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use super::chart::readout::Readout;
-use super::chart::{Size, svg};
+use super::chart::{Chart, Size, heat, svg};
 use super::document::{self, HeadlineRow};
+use super::fleet::{self, Grid};
 use super::number;
-use super::{ReportError, run_charts};
+use super::{ReportError, fleet_charts, run_charts};
 use crate::analysis::{Finding, Outcome, ResultAnalysis, RunAnalysis};
 
 const TEMPLATE: &str = include_str!("html/template.html");
@@ -44,6 +45,8 @@ struct ResultSection<'a> {
     outcome: String,
     complete: bool,
     reason: &'a str,
+    scaling: Option<Grid>,
+    scaling_charts: Vec<Figure>,
     runs: Vec<RunSection<'a>>,
     device_facts: &'a [Pair],
     platform_facts: &'a [Pair],
@@ -70,7 +73,11 @@ struct RunSection<'a> {
     device_name: &'a str,
     device: Vec<(&'static str, String)>,
     anatomy: Vec<(&'static str, String)>,
+    statements: Vec<String>,
+    grids: Vec<Grid>,
     charts: Vec<Figure>,
+    heat_maps: Vec<Figure>,
+    observer_charts: Vec<Figure>,
 }
 
 #[derive(Serialize)]
@@ -145,6 +152,7 @@ fn result_section<'a>(
     readouts: &mut Vec<Readout>,
 ) -> Result<ResultSection<'a>, ReportError> {
     let plan = &result.plan;
+    let scaling_charts = drawn(fleet_charts::scaling(result), readouts)?;
     let runs = result.runs.iter().map(|run| run_section(run, readouts)).collect::<Result<_, _>>()?;
     let overrides = plan.profile.overrides.iter().map(|o| format!("{}={}", o.key, o.value));
     Ok(ResultSection {
@@ -158,6 +166,8 @@ fn result_section<'a>(
         outcome: document::outcome_word(result.outcome),
         complete: result.outcome == Outcome::Complete,
         reason: document::reason(result.reason.as_ref()),
+        scaling: fleet::scaling(result),
+        scaling_charts,
         runs,
         device_facts: &plan.hardware.device,
         platform_facts: &plan.hardware.platform,
@@ -183,12 +193,12 @@ fn dataset(result: &ResultAnalysis) -> Vec<(&'static str, String)> {
 }
 
 fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<RunSection<'a>, ReportError> {
-    let mut charts = Vec::new();
-    for chart in run_charts::charts(run) {
-        let drawing = svg::draw(&chart)?;
-        readouts.push(drawing.readout);
-        charts.push(Figure { title: chart.title, wide: chart.size == Size::Wide, svg: drawing.svg });
-    }
+    // Readouts are found by their order: figures are drawn in the order of the page.
+    let heat_maps = drawn_maps(run, readouts)?;
+    let charts = drawn(run_charts::charts(run), readouts)?;
+    let observer_charts = drawn(fleet_charts::observers(run), readouts)?;
+    let figures_of = run.figures.as_ref();
+    let rates = figures_of.and_then(|figures| figures.device.as_ref());
     Ok(RunSection {
         name: format!("{} × {} threads", run.instances, run.threads),
         volume: document::volume(run),
@@ -201,25 +211,51 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
         in_flight: document::in_flight(run),
         findings: run.findings.iter().map(finding).collect(),
         device_name: run.device_name.as_deref().unwrap_or("unknown device"),
-        device: run.device.as_ref().map(document::device_columns).unwrap_or_default(),
-        anatomy: document::anatomy(run),
+        device: rates.map(document::device_columns).unwrap_or_default(),
+        anatomy: figures_of.map(document::anatomy).unwrap_or_default(),
+        statements: fleet::statements(run),
+        grids: fleet::grids(run),
         charts,
+        heat_maps,
+        observer_charts,
     })
+}
+
+/// Draws charts and keeps their readouts.
+fn drawn(charts: Vec<Chart>, readouts: &mut Vec<Readout>) -> Result<Vec<Figure>, ReportError> {
+    let mut figures = Vec::new();
+    for chart in charts {
+        let drawing = svg::draw(&chart)?;
+        readouts.push(drawing.readout);
+        figures.push(Figure { title: chart.title, wide: chart.size == Size::Wide, svg: drawing.svg });
+    }
+    Ok(figures)
+}
+
+fn drawn_maps(run: &RunAnalysis, readouts: &mut Vec<Readout>) -> Result<Vec<Figure>, ReportError> {
+    let mut figures = Vec::new();
+    for map in fleet_charts::heat_maps(run) {
+        let drawing = heat::draw(&map)?;
+        readouts.push(drawing.readout);
+        figures.push(Figure { title: map.title, wide: true, svg: drawing.svg });
+    }
+    Ok(figures)
 }
 
 /// The figures of a run that stand out.
 fn figures(run: &RunAnalysis) -> Vec<(&'static str, String)> {
-    let latency = run.latency.as_ref();
+    let figures = run.figures.as_ref();
+    let latency = figures.and_then(|figures| figures.latency.as_ref());
     let ms = |value: Option<f64>| number::or_missing(value, number::ms);
     vec![
-        ("TPS", number::decimals(run.tps, 2)),
+        ("TPS", number::or_missing(figures.map(|f| f.tps), |tps| number::decimals(tps, 2))),
         ("Average ms", ms(latency.map(|l| l.avg_ms))),
         ("Median ms", ms(latency.map(|l| l.p50_ms))),
         ("95th ms", ms(latency.map(|l| l.p95_ms))),
         ("99th ms", ms(latency.map(|l| l.p99_ms))),
         ("99.9th ms", ms(latency.map(|l| l.p999_ms))),
         ("Peak ms", ms(latency.map(|l| l.peak_ms))),
-        ("SQL errors", number::count(run.errors)),
+        ("SQL errors", number::or_missing(figures.map(|f| f.errors as f64), |n| number::decimals(n, 0))),
     ]
 }
 

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::ReportError;
 use crate::analysis::{
-    CpuShares, DatasetAnalysis, Finding, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis, SecondPoint,
+    CpuShares, DatasetAnalysis, Fairness, Finding, InstanceAnalysis, IoAnatomy, ObserverAnalysis,
+    OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis,
 };
 use crate::plan::Plan;
 use crate::stats::device::DeviceRates;
@@ -41,7 +42,9 @@ struct Labelled<'a> {
     text: &'a str,
 }
 
-/// One run. `tps` to `peak_ms` are null when nothing completed or was measured.
+/// One run. Its figures, `seconds` to `anatomy`, are those of all planned instances together; all are
+/// null when they were never together for half of the planned time, latencies also when nothing
+/// completed.
 #[derive(Serialize)]
 struct RunEntry<'a> {
     outcome: Outcome,
@@ -49,9 +52,10 @@ struct RunEntry<'a> {
     workload: &'a str,
     threads: u32,
     instances: u32,
-    seconds: f64,
-    transactions: u64,
-    tps: f64,
+    instances_present: usize,
+    seconds: Option<f64>,
+    transactions: Option<u64>,
+    tps: Option<f64>,
     avg_ms: Option<f64>,
     p50_ms: Option<f64>,
     p95_ms: Option<f64>,
@@ -61,15 +65,20 @@ struct RunEntry<'a> {
     min_ms: Option<f64>,
     oldest_in_flight_ms: Option<f64>,
     p99_with_in_flight_ms: Option<f64>,
-    errors: u64,
-    errors_by_code: &'a BTreeMap<u16, u64>,
-    reads: u64,
-    writes: u64,
-    other: u64,
+    errors: Option<u64>,
+    errors_by_code: Option<&'a BTreeMap<u16, u64>>,
+    reads: Option<u64>,
+    writes: Option<u64>,
+    other: Option<u64>,
     device_name: Option<&'a str>,
     device: Option<DeviceRates>,
     cpu: Option<CpuShares>,
-    anatomy: IoAnatomy,
+    anatomy: Option<IoAnatomy>,
+    segments: &'a [SegmentAnalysis],
+    per_instance: &'a [InstanceAnalysis],
+    fairness: Option<&'a Fairness>,
+    others_print: Option<&'a OthersPrint>,
+    observers: &'a [ObserverAnalysis],
     findings: &'a [Finding],
     /// The result's plan with this run alone.
     plan: Plan,
@@ -88,7 +97,7 @@ pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> 
 
 fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
     let environment = result.environment.iter().map(|(label, text)| Labelled { label, text });
-    let runs = result.runs.iter().enumerate().map(|(number, run)| run_entry(result, number, run));
+    let runs = result.runs.iter().map(|run| run_entry(result, run));
     ResultEntry {
         path: &result.path,
         started: &result.started,
@@ -102,19 +111,21 @@ fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
     }
 }
 
-fn run_entry<'a>(result: &'a ResultAnalysis, number: usize, run: &'a RunAnalysis) -> RunEntry<'a> {
+fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'a> {
     let mut plan = result.plan.clone();
-    plan.runs = result.plan.runs.get(number).cloned().into_iter().collect();
-    let latency = run.latency.as_ref();
+    plan.runs = result.plan.runs.get(run.number).cloned().into_iter().collect();
+    let figures = run.figures.as_ref();
+    let latency = figures.and_then(|f| f.latency.as_ref());
     RunEntry {
         outcome: run.outcome,
         reason: run.reason.as_deref(),
         workload: &run.workload,
         threads: run.threads,
         instances: run.instances,
-        seconds: run.seconds,
-        transactions: run.transactions,
-        tps: run.tps,
+        instances_present: run.instances_present,
+        seconds: figures.map(|f| f.seconds),
+        transactions: figures.map(|f| f.transactions),
+        tps: figures.map(|f| f.tps),
         avg_ms: latency.map(|l| l.avg_ms),
         p50_ms: latency.map(|l| l.p50_ms),
         p95_ms: latency.map(|l| l.p95_ms),
@@ -124,15 +135,20 @@ fn run_entry<'a>(result: &'a ResultAnalysis, number: usize, run: &'a RunAnalysis
         min_ms: latency.map(|l| l.min_ms),
         oldest_in_flight_ms: latency.and_then(|l| l.oldest_in_flight_ms),
         p99_with_in_flight_ms: latency.map(|l| l.p99_with_in_flight_ms),
-        errors: run.errors,
-        errors_by_code: &run.errors_by_code,
-        reads: run.reads,
-        writes: run.writes,
-        other: run.other,
+        errors: figures.map(|f| f.errors),
+        errors_by_code: figures.map(|f| &f.errors_by_code),
+        reads: figures.map(|f| f.reads),
+        writes: figures.map(|f| f.writes),
+        other: figures.map(|f| f.other),
         device_name: run.device_name.as_deref(),
-        device: run.device,
-        cpu: run.cpu,
-        anatomy: run.anatomy,
+        device: figures.and_then(|f| f.device),
+        cpu: figures.and_then(|f| f.cpu),
+        anatomy: figures.map(|f| f.anatomy),
+        segments: &run.segments,
+        per_instance: &run.per_instance,
+        fairness: run.fairness.as_ref(),
+        others_print: run.others_print.as_ref(),
+        observers: &run.observers,
         findings: &run.findings,
         plan,
         percentiles: &run.percentiles,
@@ -163,7 +179,8 @@ mod tests {
     fn nothing_completed_is_null_and_not_zero() {
         let mut result = sample::complete();
         let run = &mut result.runs[0];
-        (run.latency, run.device, run.tps) = (None, None, f64::NAN);
+        let figures = run.figures.as_mut().unwrap();
+        (figures.latency, figures.device, figures.tps) = (None, None, f64::NAN);
         run.series[3].tps = f64::INFINITY;
         let report = parsed(&[result]);
         let run = &report["results"][0]["runs"][0];
@@ -179,6 +196,7 @@ mod tests {
         result.plan.runs.push(result.plan.runs[0].clone());
         result.plan.runs[1].threads = 64;
         result.runs.push(result.runs[0].clone());
+        result.runs[1].number = 1;
         let report = parsed(&[result, sample::failed()]);
         let runs = &report["results"][0]["runs"];
         assert_eq!(runs[1]["plan"]["runs"].as_array().map(Vec::len), Some(1));

@@ -8,38 +8,51 @@ const MIB: f64 = 1024.0 * 1024.0;
 /// Said in an empty chart over time.
 const NOT_SAMPLED: &str = "no data: not sampled, or unknown on this host";
 
+/// What stands below an axis of seconds.
+pub(super) const TIME: &str = "Time since the start of measuring (s)";
+
 /// The charts of a run, in reading order.
 pub(super) fn charts(run: &RunAnalysis) -> Vec<Chart> {
-    let mut charts = vec![throughput(run), latency(run), percentiles(run)];
-    charts.extend(device(run));
-    charts.push(host(run));
-    charts.extend(database(run));
+    let points = &run.series;
+    let mut charts = vec![throughput(points), latency(points), percentiles(&run.percentiles)];
+    charts.extend(device(points));
+    charts.push(host(points));
+    charts.extend(database(points));
     charts
 }
 
-fn throughput(run: &RunAnalysis) -> Chart {
-    let tps = line(run, "TPS", Colour::Blue, |p| Some(p.tps));
-    let tps = Series { style: Style::Area, ..tps };
-    Chart { size: Size::Wide, ..over_time(run, "Throughput", "TPS", vec![tps]) }
+/// The charts of a host that only sampled.
+pub(super) fn observed(points: &[SecondPoint]) -> Vec<Chart> {
+    let mut charts = device(points);
+    // Without pressure and with one device, throughput, operations, wait and processors tell it all.
+    charts.truncate(3);
+    charts.push(host(points));
+    charts
 }
 
-fn latency(run: &RunAnalysis) -> Chart {
+fn throughput(points: &[SecondPoint]) -> Chart {
+    let tps = line(points, "TPS", Colour::Blue, |p| Some(p.tps));
+    let tps = Series { style: Style::Area, ..tps };
+    Chart { size: Size::Wide, ..over_time(points, "Throughput", "TPS", vec![tps]) }
+}
+
+fn latency(points: &[SecondPoint]) -> Chart {
     let series = vec![
-        line(run, "maximum", Colour::Grey, |p| p.max_ms),
-        line(run, "99th percentile", Colour::Vermilion, |p| p.p99_ms),
-        line(run, "average", Colour::Blue, |p| p.avg_ms),
-        line(run, "median", Colour::Green, |p| p.p50_ms),
+        line(points, "maximum", Colour::Grey, |p| p.max_ms),
+        line(points, "99th percentile", Colour::Vermilion, |p| p.p99_ms),
+        line(points, "average", Colour::Blue, |p| p.avg_ms),
+        line(points, "median", Colour::Green, |p| p.p50_ms),
     ];
-    let mut chart = over_time(run, "Latency", "ms", series);
+    let mut chart = over_time(points, "Latency", "ms", series);
     chart.size = Size::Wide;
     chart.y = log_if_spread(&chart);
     chart
 }
 
-fn percentiles(run: &RunAnalysis) -> Chart {
-    let points = run.percentiles.iter().map(|&(percentile, ms)| (percentile, Some(ms))).collect();
+fn percentiles(percentiles: &[(f64, f64)]) -> Chart {
+    let points = percentiles.iter().map(|&(percentile, ms)| (percentile, Some(ms))).collect();
     let all = Series { name: "latency".to_owned(), points, style: Style::Line, colour: Colour::Blue };
-    let scale = Scale::nines(run.percentiles.iter().map(|(percentile, _)| *percentile));
+    let scale = Scale::nines(percentiles.iter().map(|(percentile, _)| *percentile));
     let mut chart = Chart {
         title: "Latency by percentile".to_owned(),
         unit: "ms".to_owned(),
@@ -54,9 +67,9 @@ fn percentiles(run: &RunAnalysis) -> Chart {
     chart
 }
 
-fn device(run: &RunAnalysis) -> Vec<Chart> {
+fn device(points: &[SecondPoint]) -> Vec<Chart> {
     let of = |name: &str, colour, value: fn(&DeviceRates) -> Option<f64>| {
-        line(run, name, colour, move |p| p.device.as_ref().and_then(value))
+        line(points, name, colour, move |p| p.device.as_ref().and_then(value))
     };
     let throughput = vec![
         of("read", Colour::Blue, |d| Some(d.read_kb_per_s / 1024.0)),
@@ -72,25 +85,30 @@ fn device(run: &RunAnalysis) -> Vec<Chart> {
         of("w_await", Colour::Vermilion, |d| (d.writes_per_s > 0.0).then_some(d.write_await_ms)),
         of("f_await", Colour::Green, |d| d.flush_await_ms.filter(|_| d.flushes_per_s.unwrap_or(0.0) > 0.0)),
     ];
-    let mut wait = over_time(run, "Device wait", "ms", wait);
+    let mut wait = over_time(points, "Device wait", "ms", wait);
     wait.y = log_if_spread(&wait);
     let busy = vec![
         of("%util", Colour::Blue, |d| Some(d.util_pct)),
-        line(run, "pressure some", Colour::Vermilion, |p| percent(p.io_some)),
-        line(run, "pressure full", Colour::Purple, |p| percent(p.io_full)),
+        line(points, "pressure some", Colour::Vermilion, |p| percent(p.io_some)),
+        line(points, "pressure full", Colour::Purple, |p| percent(p.io_full)),
     ];
     vec![
-        over_time(run, "Device throughput", "MiB/s", throughput),
-        over_time(run, "Device operations", "per second", operations),
+        over_time(points, "Device throughput", "MiB/s", throughput),
+        over_time(points, "Device operations", "per second", operations),
         wait,
-        in_percent(over_time(run, "Device utilisation and I/O pressure", "%", busy)),
-        over_time(run, "Device queue", "requests", vec![of("aqu-sz", Colour::Blue, |d| Some(d.queue_size))]),
+        in_percent(over_time(points, "Device utilisation and I/O pressure", "%", busy)),
+        over_time(
+            points,
+            "Device queue",
+            "requests",
+            vec![of("aqu-sz", Colour::Blue, |d| Some(d.queue_size))],
+        ),
     ]
 }
 
-fn host(run: &RunAnalysis) -> Chart {
+fn host(points: &[SecondPoint]) -> Chart {
     let of = |name: &str, colour, share: fn(&CpuShares) -> f64| {
-        let series = line(run, name, colour, move |p| p.cpu.as_ref().map(|cpu| 100.0 * share(cpu)));
+        let series = line(points, name, colour, move |p| p.cpu.as_ref().map(|cpu| 100.0 * share(cpu)));
         Series { style: Style::Stacked, ..series }
     };
     let shares = vec![
@@ -99,12 +117,12 @@ fn host(run: &RunAnalysis) -> Chart {
         of("I/O wait", Colour::Green, |c| c.iowait),
         of("steal", Colour::Purple, |c| c.steal),
     ];
-    in_percent(over_time(run, "Host processors", "%", shares))
+    in_percent(over_time(points, "Host processors", "%", shares))
 }
 
-fn database(run: &RunAnalysis) -> Vec<Chart> {
+fn database(points: &[SecondPoint]) -> Vec<Chart> {
     let one = |title: &str, unit: &str, name: &str, value: fn(&SecondPoint) -> Option<f64>| {
-        over_time(run, title, unit, vec![line(run, name, Colour::Blue, value)])
+        over_time(points, title, unit, vec![line(points, name, Colour::Blue, value)])
     };
     vec![
         one("Buffer-pool misses", "per second", "misses", |p| p.misses_per_s),
@@ -115,14 +133,14 @@ fn database(run: &RunAnalysis) -> Vec<Chart> {
 }
 
 /// A chart over the seconds of a run, its warm-up shaded.
-fn over_time(run: &RunAnalysis, title: &str, unit: &str, series: Vec<Series>) -> Chart {
-    let first = run.series.iter().map(|p| p.second).min().unwrap_or(0);
-    let last = run.series.iter().map(|p| p.second).max().unwrap_or(0);
+fn over_time(points: &[SecondPoint], title: &str, unit: &str, series: Vec<Series>) -> Chart {
+    let first = points.iter().map(|p| p.second).min().unwrap_or(0);
+    let last = points.iter().map(|p| p.second).max().unwrap_or(0);
     let shaded = Shaded { from: first as f64, to: last.min(0) as f64, label: "warm-up".to_owned() };
     Chart {
         title: title.to_owned(),
         unit: unit.to_owned(),
-        x: Axis { label: "Time since the start of measuring (s)".to_owned(), ..Axis::of(Scale::Seconds) },
+        x: Axis { label: TIME.to_owned(), ..Axis::of(Scale::Seconds) },
         y: Axis::of(Scale::Linear),
         series,
         shaded: (first < 0).then_some(shaded),
@@ -133,22 +151,22 @@ fn over_time(run: &RunAnalysis, title: &str, unit: &str, series: Vec<Series>) ->
 
 /// A line over the seconds of a run. A second that is missing altogether is a gap like any other.
 fn line(
-    run: &RunAnalysis,
+    points: &[SecondPoint],
     name: &str,
     colour: Colour,
     value: impl Fn(&SecondPoint) -> Option<f64>,
 ) -> Series {
-    let mut points: Vec<(f64, Option<f64>)> = Vec::with_capacity(run.series.len());
-    for point in &run.series {
+    let mut line: Vec<(f64, Option<f64>)> = Vec::with_capacity(points.len());
+    for point in points {
         let second = point.second as f64;
-        if let Some(&(before, _)) = points.last()
+        if let Some(&(before, _)) = line.last()
             && second - before > 1.5
         {
-            points.push((before + 1.0, None));
+            line.push((before + 1.0, None));
         }
-        points.push((second, value(point)));
+        line.push((second, value(point)));
     }
-    Series { name: name.to_owned(), points, style: Style::Line, colour }
+    Series { name: name.to_owned(), points: line, style: Style::Line, colour }
 }
 
 fn in_percent(mut chart: Chart) -> Chart {

@@ -1,11 +1,13 @@
 //! Made-up analyses for tests: plausible figures, always the same.
 
+pub(super) mod fleet;
+
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use crate::analysis::{
-    CpuShares, DatasetAnalysis, Finding, IoAnatomy, LatencySummary, Outcome, ResultAnalysis, RunAnalysis,
-    SecondPoint,
+    CpuShares, DatasetAnalysis, Figures, Finding, IoAnatomy, LatencySummary, Outcome, ResultAnalysis,
+    RunAnalysis, SecondPoint,
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
@@ -54,9 +56,12 @@ pub(super) fn partial() -> ResultAnalysis {
     (result.outcome, result.reason) = (Outcome::Partial, Some(reason.into()));
     let run = &mut result.runs[0];
     (run.outcome, run.reason) = (Outcome::Partial, Some("the server was killed by signal 9".into()));
-    run.seconds = 41.0;
     run.series.retain(|p| p.second < 41);
-    if let Some(latency) = &mut run.latency {
+    let figures = run.figures.as_mut();
+    if let Some(latency) = figures.and_then(|f| {
+        f.seconds = 41.0;
+        f.latency.as_mut()
+    }) {
         latency.oldest_in_flight_ms = Some(2_345.6);
         latency.p99_with_in_flight_ms = 160.25;
     }
@@ -73,12 +78,29 @@ pub(super) fn failed() -> ResultAnalysis {
 /// A run of so many seconds after 10 s of warm-up, with a stall 38 s into it.
 pub(super) fn run(seconds: i64) -> RunAnalysis {
     RunAnalysis {
+        number: 0,
         outcome: Outcome::Complete,
         reason: None,
         workload: "oltp_read_write".into(),
         threads: 32,
         instances: 1,
-        seconds: seconds as f64,
+        instances_present: 1,
+        figures: Some(figures(seconds as f64)),
+        device_name: Some("nvme0n1".into()),
+        series: (-10..seconds).map(second).collect(),
+        percentiles: percentiles(),
+        segments: Vec::new(),
+        per_instance: Vec::new(),
+        observers: Vec::new(),
+        fairness: None,
+        others_print: None,
+        findings: findings(),
+    }
+}
+
+fn figures(seconds: f64) -> Figures {
+    Figures {
+        seconds,
         transactions: 77_054,
         tps: 1_284.234,
         latency: Some(LatencySummary {
@@ -97,20 +119,19 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         reads: 1_078_756,
         writes: 308_216,
         other: 154_108,
-        device_name: Some("nvme0n1".into()),
         device: Some(rates(1.0)),
         cpu: Some(cpu(1.0)),
         anatomy: anatomy(),
-        series: (-10..seconds).map(second).collect(),
-        percentiles: percentiles(),
-        findings: findings(),
     }
 }
 
 /// A run on a host that tells nothing.
 pub(super) fn run_without_telemetry() -> RunAnalysis {
     let mut run = run(60);
-    (run.device_name, run.device, run.cpu, run.anatomy) = (None, None, None, IoAnatomy::default());
+    run.device_name = None;
+    if let Some(figures) = &mut run.figures {
+        (figures.device, figures.cpu, figures.anatomy) = (None, None, IoAnatomy::default());
+    }
     for point in &mut run.series {
         (point.device, point.cpu, point.io_some, point.io_full) = (None, None, None, None);
         (point.misses_per_s, point.dirty_share, point.checkpoint_age_bytes) = (None, None, None);

@@ -6,9 +6,10 @@ use comfy_table::{
 };
 
 use super::document::{self, HeadlineRow};
+use super::fleet::{self, Grid};
 use super::number::{self, or_missing};
 use super::visible::visible;
-use crate::analysis::{IoAnatomy, Outcome, ResultAnalysis, RunAnalysis};
+use crate::analysis::{Figures, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis};
 use crate::stats::device::DeviceRates;
 
 /// Columns of a line, as long as the figures fit.
@@ -27,6 +28,12 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
         vec![results.iter().map(|result| title(result, results.len())).collect(), headline(results)];
     let several = results.iter().map(|result| result.runs.len()).sum::<usize>() > 1;
     for result in results {
+        if let Some(mut grid) = fleet::scaling(result) {
+            if results.len() > 1 {
+                grid.title += &format!(" on {}", document::device_label(&result.plan));
+            }
+            blocks.push(grid_text(&grid));
+        }
         for run in &result.runs {
             blocks.push(details(result, run, several));
         }
@@ -102,11 +109,22 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
         .map(|codes| wrapped(&format!("SQL errors: {codes}")))
         .unwrap_or_default();
     out += &document::in_flight(run).map(|text| wrapped(&text)).unwrap_or_default();
+    for statement in fleet::statements(run) {
+        out += &wrapped(&statement);
+    }
     out.push('\n');
-    out += &device(run);
-    out.push('\n');
-    out += &anatomy(run);
-    out.push('\n');
+    if run.figures.is_some() {
+        out += &device(run);
+        out.push('\n');
+    }
+    for grid in fleet::grids(run) {
+        out += &grid_text(&grid);
+        out.push('\n');
+    }
+    if run.figures.is_some() {
+        out += &anatomy(run);
+        out.push('\n');
+    }
     let findings = run.findings.iter().map(|finding| {
         vec![document::mark(finding.holds).to_owned(), format!("{}: {}", finding.title, finding.text)]
     });
@@ -117,7 +135,7 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
 fn device(run: &RunAnalysis) -> String {
     let name = run.device_name.clone().unwrap_or_else(|| "unknown".to_owned());
     let name_width = u16::try_from(name.chars().count()).unwrap_or(u16::MAX).min(40);
-    let Some(rates) = &run.device else {
+    let Some(rates) = run.figures.as_ref().and_then(|figures| figures.device.as_ref()) else {
         return format!("Device {name}: not sampled\n");
     };
     let sizes = ["rareq-sz", "wareq-sz"]; // With the anatomy, where there is room.
@@ -130,13 +148,13 @@ fn device(run: &RunAnalysis) -> String {
 }
 
 fn anatomy(run: &RunAnalysis) -> String {
-    let io = &run.anatomy;
-    if *io == IoAnatomy::default() {
+    let figures = run.figures.as_ref().filter(|figures| figures.anatomy != IoAnatomy::default());
+    let Some(Figures { anatomy: io, device, .. }) = figures else {
         return "I/O anatomy: unknown\n".to_owned();
-    }
+    };
     let (mean, bytes) = (|value| or_missing(value, number::mean), |value| or_missing(value, number::bytes));
     let share = |value| or_missing(value, number::percent);
-    let size = |kb: fn(&DeviceRates) -> f64| bytes(run.device.as_ref().map(|rates| kb(rates) * 1024.0));
+    let size = |kb: fn(&DeviceRates) -> f64| bytes(device.as_ref().map(|rates| kb(rates) * 1024.0));
     wrapped(&format!(
         "I/O anatomy, a transaction: {} reads of {} ({}) and {} writes of {} ({}), so {} reads by count, {} by bytes; \
          {} pool misses ({} of InnoDB's page requests, inner nodes included, were hits); {} syncs; {} redo; {} pages flushed, {} through doublewrite; \
@@ -157,6 +175,14 @@ fn anatomy(run: &RunAnalysis) -> String {
         mean(io.doublewrite_pages_per_transaction),
         mean(io.row_lock_waits_per_transaction),
     ))
+}
+
+/// A table with its title above.
+fn grid_text(grid: &Grid) -> String {
+    let mut table = ruled(&grid.headers);
+    table.add_rows(&grid.rows);
+    lay_out(&mut table, grid.labels..grid.headers.len(), 10);
+    format!("{}\n{}", grid.title, text(&table))
 }
 
 fn listed(title: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -233,12 +259,25 @@ mod tests {
             vec![("Model".into(), "A drive with quite a long name, 15.36 TB, U.3".into())];
         second.runs = vec![sample::run_without_telemetry()];
         second.runs[0].findings.clear();
-        second.runs[0].latency = None;
+        second.runs[0].figures.as_mut().unwrap().latency = None;
         insta::assert_snapshot!(render(&[sample::complete(), second]));
     }
 
     #[test]
+    fn golden_sweep() {
+        insta::assert_snapshot!(render(&[sample::fleet::sweep(&[2, 4], 60)]));
+    }
+
+    #[test]
+    fn golden_fleets_that_lost_an_instance() {
+        insta::assert_snapshot!(render(&[sample::fleet::lost(41), sample::fleet::lost(12)]));
+    }
+
+    #[test]
     fn no_line_is_wider_than_a_mail() {
+        let fleets = [sample::fleet::sweep(&[4, 16], 60), sample::fleet::lost(12)];
+        let fleets = render(&fleets);
+        assert!(fleets.lines().all(|line| line.chars().count() <= 100), "{fleets}");
         let all = render(&[sample::complete(), sample::partial(), sample::failed()]);
         let widest = all.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{widest:?}\n{all}");

@@ -101,6 +101,8 @@ impl Session<'_> {
         let begin_ns = monotonic_ns() + LEAD_NS + 4 * slowest_ns;
         let mut starts = Vec::new();
         for (host, offset) in clocks {
+            let (offset_ns, bound_ns) = (offset.offset_ns, offset.bound_at(begin_ns));
+            self.record(&host, Record::Clock { offset_ns, bound_ns });
             let start = start_on(host, begin_ns, offset, plan);
             let HostStart { begin_ns, t0_ns, end_ns, .. } = start;
             self.fleet

@@ -43,6 +43,19 @@ pub fn cpu_shares(first: &CpuCounters, second: &CpuCounters) -> Option<CpuShares
     })
 }
 
+/// The mean over hosts, each of which counts the same; `None` without any.
+#[must_use]
+pub fn mean_of_hosts(hosts: &[CpuShares]) -> Option<CpuShares> {
+    let mean = |share: fn(&CpuShares) -> f64| hosts.iter().map(share).sum::<f64>() / hosts.len() as f64;
+    (!hosts.is_empty()).then(|| CpuShares {
+        user: mean(|c| c.user),
+        system: mean(|c| c.system),
+        iowait: mean(|c| c.iowait),
+        idle: mean(|c| c.idle),
+        steal: mean(|c| c.steal),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -117,6 +117,45 @@ pub fn device_rates(first: &DiskCounters, second: &DiskCounters, elapsed_ns: i64
     })
 }
 
+/// Several devices as one: rates and queues added, waits and sizes weighted by requests, `%util` their
+/// mean. `None` without any device; a rate that one of them lacks is unknown for all.
+#[must_use]
+pub fn sum_of_devices(devices: &[DeviceRates]) -> Option<DeviceRates> {
+    if devices.is_empty() {
+        return None;
+    }
+    let sum = |rate: fn(&DeviceRates) -> f64| devices.iter().map(rate).sum::<f64>();
+    let some = |rate: fn(&DeviceRates) -> Option<f64>| devices.iter().map(rate).sum::<Option<f64>>();
+    let weighted = |value: fn(&DeviceRates) -> Option<f64>, rate: fn(&DeviceRates) -> Option<f64>| {
+        let parts = devices.iter().map(|d| Some(value(d)? * rate(d)?));
+        Some(ratio(parts.sum::<Option<f64>>()?, some(rate)?))
+    };
+    let (reads, writes) = (sum(|d| d.reads_per_s), sum(|d| d.writes_per_s));
+    let (reads_merged, writes_merged) = (sum(|d| d.reads_merged_per_s), sum(|d| d.writes_merged_per_s));
+    Some(DeviceRates {
+        reads_per_s: reads,
+        read_kb_per_s: sum(|d| d.read_kb_per_s),
+        reads_merged_per_s: reads_merged,
+        reads_merged_pct: ratio(100.0 * reads_merged, reads_merged + reads),
+        read_await_ms: ratio(sum(|d| d.read_await_ms * d.reads_per_s), reads),
+        read_size_kb: ratio(sum(|d| d.read_kb_per_s), reads),
+        writes_per_s: writes,
+        write_kb_per_s: sum(|d| d.write_kb_per_s),
+        writes_merged_per_s: writes_merged,
+        writes_merged_pct: ratio(100.0 * writes_merged, writes_merged + writes),
+        write_await_ms: ratio(sum(|d| d.write_await_ms * d.writes_per_s), writes),
+        write_size_kb: ratio(sum(|d| d.write_kb_per_s), writes),
+        discards_per_s: some(|d| d.discards_per_s),
+        discard_kb_per_s: some(|d| d.discard_kb_per_s),
+        discard_await_ms: weighted(|d| d.discard_await_ms, |d| d.discards_per_s),
+        discard_size_kb: weighted(|d| d.discard_size_kb, |d| d.discards_per_s),
+        flushes_per_s: some(|d| d.flushes_per_s),
+        flush_await_ms: weighted(|d| d.flush_await_ms, |d| d.flushes_per_s),
+        queue_size: sum(|d| d.queue_size),
+        util_pct: sum(|d| d.util_pct) / devices.len() as f64,
+    })
+}
+
 /// What one direction did between two samples.
 #[derive(Clone, Copy)]
 struct Operations {
@@ -277,6 +316,28 @@ mod tests {
             1 => &mut operations.merges,
             _ => &mut operations.sectors_512,
         }
+    }
+
+    #[test]
+    fn several_devices_add_up() {
+        let (first, second) = vector();
+        let one = device_rates(&first, &second, TEN_SECONDS).unwrap();
+        let idle = device_rates(&first, &first, TEN_SECONDS).unwrap();
+        let all = sum_of_devices(&[one, one, idle]).unwrap();
+        assert_eq!((all.reads_per_s, all.write_kb_per_s), (2.0 * one.reads_per_s, 2.0 * one.write_kb_per_s));
+        assert_eq!((all.queue_size, all.util_pct), (2.0 * one.queue_size, one.util_pct * 2.0 / 3.0));
+        let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} and {b}");
+        same(all.read_await_ms, one.read_await_ms);
+        same(all.write_size_kb, one.write_size_kb);
+        same(all.reads_merged_pct, one.reads_merged_pct);
+        same(all.flush_await_ms.unwrap(), one.flush_await_ms.unwrap());
+        let old = DeviceRates { flushes_per_s: None, flush_await_ms: None, ..one };
+        assert_eq!(
+            sum_of_devices(&[one, old]).unwrap().flushes_per_s,
+            None,
+            "unknown for one, unknown for all"
+        );
+        assert_eq!(sum_of_devices(&[]), None);
     }
 
     proptest! {

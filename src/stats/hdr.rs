@@ -42,6 +42,12 @@ impl Shape {
         (value <= self.highest).then_some(value)
     }
 
+    /// The highest value that shares a count with this one.
+    pub fn highest_equivalent(self, value: u64) -> u64 {
+        let above = (value / self.exact_below()).checked_ilog2().map_or(0, |log| log + 1);
+        value | ((1 << above) - 1)
+    }
+
     /// Counts that a histogram of this shape holds at most.
     fn places(self) -> usize {
         let doublings = (self.highest / self.exact_below()).checked_ilog2().map_or(0, |log| log as usize + 1);

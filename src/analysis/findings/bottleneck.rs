@@ -1,6 +1,6 @@
 //! What the transactions waited for.
 
-use super::{Evidence, unknown};
+use super::{Checked, Evidence, unknown};
 use crate::analysis::Finding;
 
 /// Share of the mean latency that device waits must explain.
@@ -16,11 +16,11 @@ const STALLED: f64 = 0.5;
 ///
 /// Device waits are pages read × r_await plus, for each commit, one log write and flush. %util is not
 /// used: on devices that work in parallel it says nothing about their limit.
-pub fn device_bound(evidence: &Evidence) -> Finding {
+pub fn device_bound(evidence: &Evidence) -> Checked {
     let (id, title) = ("device_bound", "Device-bound");
-    let analysis = evidence.analysis;
-    let Some((cpu, latency)) = analysis.cpu.zip(analysis.latency) else {
-        return unknown(id, title, "nothing completed, or the host was not sampled over the interval");
+    let figures_of = evidence.figures;
+    let Some((cpu, latency)) = figures_of.cpu.zip(figures_of.latency) else {
+        return unknown(id, title, "nothing completed, or the host was not sampled over the interval").into();
     };
     let idle = cpu.idle + cpu.iowait;
     let processors =
@@ -37,22 +37,24 @@ pub fn device_bound(evidence: &Evidence) -> Finding {
     };
     let figures = format!("{waits}, {processors}, {pressure}");
     if idle >= IDLE && explained.is_some_and(|share| share >= EXPLAINED) {
-        return Finding { id, title, holds: Some(true), text: format!("device-bound: {figures}") };
+        let finding = Finding { id, title, holds: Some(true), text: format!("device-bound: {figures}") };
+        let percent = explained.unwrap_or(0.0) * 100.0;
+        return Checked::by(finding, percent, 0, "% of the average latency explained by device waits");
     }
     if idle >= IDLE && stalled.is_some_and(|share| share >= STALLED) {
         let text = format!("device-bound, with the waits above the block layer: {figures}");
-        return Finding { id, title, holds: Some(true), text };
+        return Finding { id, title, holds: Some(true), text }.into();
     }
     if 1.0 - idle >= BUSY {
-        return Finding { id, title, holds: Some(false), text: format!("CPU-bound: {figures}") };
+        return Finding { id, title, holds: Some(false), text: format!("CPU-bound: {figures}") }.into();
     }
-    Finding { id, title, holds: None, text: format!("undetermined: {figures}") }
+    Finding { id, title, holds: None, text: format!("undetermined: {figures}") }.into()
 }
 
 /// Device waits of one transaction, ms.
 fn waits_ms(evidence: &Evidence) -> Option<f64> {
-    let device = evidence.analysis.device?;
-    let reads = evidence.analysis.anatomy.misses_per_transaction?;
+    let device = evidence.figures.device?;
+    let reads = evidence.figures.anatomy.misses_per_transaction?;
     // Commits share syncs, and each waits for a whole one; without durable commits there is none.
     let waits_for_log = evidence.variable("innodb_flush_log_at_trx_commit") == Some("1");
     let sync_ms =

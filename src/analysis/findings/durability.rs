@@ -1,19 +1,20 @@
 //! Whether a commit meant what it says, and whether our own journal disturbed the device.
 
-use super::{Evidence, unknown};
+use super::{Checked, Evidence, unknown};
 use crate::analysis::Finding;
+use crate::plan::LOCAL;
 use crate::protocol::facts::DeviceFacts;
 
 /// Settings say that commits are durable, and the server did sync as often as that needs.
 ///
 /// Commits share syncs: with n threads there is at least one sync for n commits.
-pub fn durable_commits(evidence: &Evidence) -> Finding {
+pub fn durable_commits(evidence: &Evidence) -> Checked {
     let (id, title) = ("durable_commits", "Durable commits");
     let required = [("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON")];
     let mut wrong = Vec::new();
     for (name, wanted) in required {
         match evidence.variable(name) {
-            None => return unknown(id, title, "the server's variables are not in the result"),
+            None => return unknown(id, title, "the server's variables are not in the result").into(),
             Some(value) if value == wanted => {}
             Some(value) => wrong.push(format!("{name} is {value}, not {wanted}")),
         }
@@ -26,27 +27,51 @@ pub fn durable_commits(evidence: &Evidence) -> Finding {
         wrong.push(format!("there is a binary log and sync_binlog is {value}, not 1"));
     }
     if !wrong.is_empty() {
-        return Finding { id, title, holds: Some(false), text: wrong.join("; ") };
+        return Finding { id, title, holds: Some(false), text: wrong.join("; ") }.into();
     }
-    let transactions = evidence.analysis.transactions as f64;
+    let transactions = evidence.figures.transactions as f64;
     let Some(syncs) = evidence.growth("Innodb_data_fsyncs").filter(|_| transactions > 0.0) else {
-        return unknown(id, title, "the settings are durable; the server's syncs were not sampled");
+        return unknown(id, title, "the settings are durable; the server's syncs were not sampled").into();
     };
-    let needed = transactions / f64::from(evidence.analysis.threads);
+    let needed = transactions / f64::from(evidence.threads());
     let mut text = format!(
         "settings are durable, and {syncs:.0} syncs stand beside {transactions:.0} commits of {} threads",
-        evidence.analysis.threads
+        evidence.threads()
     );
     if syncs < needed {
         text += &format!(", fewer than the {needed:.0} that they need at least");
     }
-    Finding { id, title, holds: Some(syncs >= needed), text }
+    let finding = Finding { id, title, holds: Some(syncs >= needed), text };
+    Checked::by(finding, syncs / transactions, 2, "syncs a commit")
 }
 
-/// The result is written elsewhere than on the device under test.
-pub fn journal_off_device(evidence: &Evidence) -> Finding {
-    let (id, title) = ("journal_off_device", "Journal not on the device under test");
-    let facts = evidence.gathered.facts.as_ref();
+/// The result is written elsewhere than on the device under test. Only the instance on the coordinator's
+/// own host can tell.
+pub fn journal_off_device(evidence: &[Evidence]) -> Option<Finding> {
+    let here = |evidence: &&Evidence| {
+        let journal = evidence.known.and_then(|known| known.facts.as_ref()?.journal_mount.as_ref());
+        evidence.instance.host == LOCAL || journal.is_some()
+    };
+    match evidence.iter().find(here) {
+        Some(local) => Some(journal_of(local)),
+        None => evidence.first().map(|evidence| match evidence.run.is_fleet() {
+            false => journal_of(evidence),
+            true => unknown(
+                JOURNAL.0,
+                JOURNAL.1,
+                "the journal is on the coordinator's host, where no instance ran; whether the device under test \
+                 serves that host as well is not known",
+            ),
+        }),
+    }
+}
+
+/// Id and title.
+const JOURNAL: (&str, &str) = ("journal_off_device", "Journal not on the device under test");
+
+fn journal_of(evidence: &Evidence) -> Finding {
+    let (id, title) = JOURNAL;
+    let facts = evidence.known.and_then(|known| known.facts.as_ref());
     let target = facts.and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
     let mount = facts.and_then(|facts| facts.journal_mount.as_ref());
     if let Some(mount) = mount.filter(|mount| target.is_some() && mount.filesystem == "tmpfs") {
@@ -61,7 +86,7 @@ pub fn journal_off_device(evidence: &Evidence) -> Finding {
         return Finding { id, title, holds: Some(true), text };
     }
     let bytes = evidence.run.journal_bytes as f64;
-    let written = evidence.analysis.device.map(|d| d.write_kb_per_s * 1024.0 * evidence.analysis.seconds);
+    let written = evidence.figures.device.map(|d| d.write_kb_per_s * 1024.0 * evidence.figures.seconds);
     let share = match written.filter(|&written| written > 0.0) {
         Some(written) => format!(", {:.2} % of what was written there", bytes / written * 100.0),
         None => String::new(),

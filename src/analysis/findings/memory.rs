@@ -1,8 +1,7 @@
 //! Whether the device was needed at all: buffer pool and page cache.
 
-use super::{Evidence, unknown};
+use super::{Checked, Evidence, unknown};
 use crate::analysis::Finding;
-use crate::analysis::run::headline;
 use crate::plan::preflight::LEAST_MISSES;
 
 /// A pool with a smaller share of free pages than this counts as full.
@@ -13,15 +12,18 @@ const TOLERANCE: f64 = 0.02;
 const LEAST_BYTES: f64 = 1e6;
 
 /// The dataset is larger than the pool, and transactions did miss it.
-pub fn working_set_exceeds_pool(evidence: &Evidence) -> Finding {
+pub fn working_set_exceeds_pool(evidence: &Evidence) -> Checked {
     let (id, title) = ("working_set_exceeds_pool", "Working set exceeded the pool");
-    let Some(misses) = evidence.analysis.anatomy.misses_per_transaction else {
-        return unknown(id, title, "the server's buffer-pool counters were not sampled over the interval");
+    let Some(misses) = evidence.figures.anatomy.misses_per_transaction else {
+        return unknown(id, title, "the server's buffer-pool counters were not sampled over the interval")
+            .into();
     };
     let e = &evidence.plan.estimate;
     let granted = evidence.variable("innodb_buffer_pool_size").and_then(|text| text.parse::<f64>().ok());
     let pool = granted.unwrap_or(evidence.plan.server.buffer_pool_bytes as f64);
-    let dataset = evidence.gathered.dataset.as_ref().map_or(e.dataset_bytes, |d| d.file_bytes) as f64;
+    let dataset =
+        evidence.known.and_then(|known| known.dataset.as_ref()).map_or(e.dataset_bytes, |d| d.file_bytes)
+            as f64;
     let mut text = format!(
         "{misses:.2} pages were read for each transaction ({:.2} expected); the dataset of {:.2} GiB is {:.1} × \
          the pool",
@@ -35,7 +37,8 @@ pub fn working_set_exceeds_pool(evidence: &Evidence) -> Finding {
             free * 100.0
         );
     }
-    Finding { id, title, holds: Some(misses >= LEAST_MISSES && dataset > pool), text }
+    let finding = Finding { id, title, holds: Some(misses >= LEAST_MISSES && dataset > pool), text };
+    Checked::by(finding, misses, 2, "pages read for each transaction")
 }
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -50,21 +53,21 @@ fn unfilled_share(evidence: &Evidence) -> Option<f64> {
 }
 
 /// What InnoDB read arrived from the device.
-pub fn page_cache_bypassed(evidence: &Evidence) -> Finding {
+pub fn page_cache_bypassed(evidence: &Evidence) -> Checked {
     let (id, title) = ("page_cache_bypassed", "Page cache bypassed");
     let Some(innodb) = evidence.growth("Innodb_data_read") else {
-        return unknown(id, title, "the server does not count the bytes it read, or was not sampled");
+        return unknown(id, title, "the server does not count the bytes it read, or was not sampled").into();
     };
     let sectors = evidence.host.and_then(|ends| {
-        let (first, last) = ends.disk(headline(evidence.run, evidence.gathered)?)?;
+        let (first, last) = ends.disk(evidence.instance.samples.device.as_deref()?)?;
         last.reads.sectors_512.checked_sub(first.reads.sectors_512)
     });
     let Some(sectors) = sectors else {
-        return unknown(id, title, "no device under the data directory was sampled");
+        return unknown(id, title, "no device under the data directory was sampled").into();
     };
     let device = sectors as f64 * 512.0;
     if innodb < LEAST_BYTES {
-        return unknown(id, title, &format!("InnoDB read only {innodb:.0} bytes, too few to compare"));
+        return unknown(id, title, &format!("InnoDB read only {innodb:.0} bytes, too few to compare")).into();
     }
     let difference = device / innodb - 1.0;
     let mut text = format!(
@@ -79,5 +82,6 @@ pub fn page_cache_bypassed(evidence: &Evidence) -> Finding {
         text += "; others read from the device as well, which could hide what a cache answered";
     }
     let holds = (difference <= TOLERANCE).then_some(difference >= -TOLERANCE);
-    Finding { id, title, holds, text }
+    let finding = Finding { id, title, holds, text };
+    Checked::by(finding, difference * 100.0, 2, "% between device and InnoDB")
 }

@@ -63,7 +63,7 @@ fn at(scale: Scale, bounds: (f64, f64)) -> String {
     match scale {
         Scale::Seconds => format!("{} s", between(Some(bounds), |s| number::decimals(s, 0))),
         Scale::Nines { .. } => format!("{} %", between(Some(bounds), percentile)),
-        Scale::Linear | Scale::Log => between(Some(bounds), figure),
+        Scale::Linear | Scale::Whole | Scale::Log => between(Some(bounds), figure),
     }
 }
 

@@ -28,6 +28,8 @@ const TIME_STEPS: [f64; 17] = [
 pub enum Scale {
     /// Equal distances for equal differences.
     Linear,
+    /// The same for counts: ticks at whole numbers.
+    Whole,
     /// The same, with ticks at whole seconds, minutes or hours.
     Seconds,
     /// Equal distances for equal factors; what is not positive has no place.
@@ -68,7 +70,7 @@ impl Scale {
             return None;
         }
         match self {
-            Scale::Linear | Scale::Seconds => Some(value),
+            Scale::Linear | Scale::Whole | Scale::Seconds => Some(value),
             Scale::Log => (value > 0.0).then(|| value.max(SMALLEST).log10()),
             Scale::Nines { end } => {
                 Some(if value >= 100.0 { end } else { nines_of(value.max(0.0)).min(end) })
@@ -85,7 +87,7 @@ impl Scale {
                 let top = (high / step).ceil() * step;
                 ((low / step).floor() * step, if top > low { top } else { low + step })
             }
-            Scale::Linear | Scale::Seconds => {
+            Scale::Linear | Scale::Whole | Scale::Seconds => {
                 if high - low > high.abs().max(low.abs()) * 1e-9 {
                     (low, high)
                 } else {
@@ -104,6 +106,7 @@ impl Scale {
     pub(super) fn ticks(self, low: f64, high: f64, most: f64) -> Vec<Tick> {
         match self {
             Scale::Linear => steps(low, high, linear_step(high - low, most)),
+            Scale::Whole => steps(low, high, whole_step(high - low, most)),
             Scale::Seconds => steps(low, high, time_step(high - low, most)),
             Scale::Log => decades(low, high),
             Scale::Nines { end } => {
@@ -121,6 +124,12 @@ impl Scale {
 /// How many nines a percentile has: 90 → 1, 99 → 2.
 fn nines_of(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).max(1e-12).log10()
+}
+
+/// Counts of hosts are mostly multiples of four.
+fn whole_step(span: f64, most: f64) -> f64 {
+    let steps = (0..).map(|doublings| 2f64.powi(doublings)).take(60);
+    steps.into_iter().find(|step| *step >= span / most).unwrap_or(f64::MAX)
 }
 
 fn linear_step(span: f64, most: f64) -> f64 {
@@ -196,6 +205,8 @@ mod tests {
         assert_eq!(labels(Scale::Linear, 0.0, 1400.0, 5.0), "0 500 1,000");
         assert_eq!(labels(Scale::Linear, 0.0, 0.25, 5.0), "0.00 0.05 0.10 0.15 0.20 0.25");
         assert_eq!(labels(Scale::Linear, 0.0, 12.5, 5.0), "0.0 2.5 5.0 7.5 10.0 12.5");
+        assert_eq!(labels(Scale::Whole, 0.0, 2.1, 8.0), "0 1 2");
+        assert_eq!(labels(Scale::Whole, 0.0, 16.8, 8.0), "0 4 8 12 16");
         assert_eq!(labels(Scale::Seconds, -10.0, 60.0, 8.0), "-10 0 10 20 30 40 50 60");
         assert_eq!(labels(Scale::Seconds, -60.0, 3600.0, 8.0), "0 600 1,200 1,800 2,400 3,000 3,600");
         assert_eq!(labels(Scale::Log, -1.0, 3.0, 5.0), "0.1 1 10 100 1,000");

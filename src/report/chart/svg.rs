@@ -17,17 +17,17 @@ use crate::report::ReportError;
 /// Size of text, pixels of the drawing.
 pub(super) const FONT: f64 = 25.0;
 pub(super) const INK: RGBColor = RGBColor(0x2B, 0x33, 0x3C);
-const SOFT_INK: RGBColor = RGBColor(0x5A, 0x65, 0x70);
+pub(super) const SOFT_INK: RGBColor = RGBColor(0x5A, 0x65, 0x70);
 const GRID: RGBColor = RGBColor(0xE2, 0xE6, 0xEA);
 const FAINT_GRID: RGBColor = RGBColor(0xF0, 0xF2, 0xF4);
 const AXIS: RGBColor = RGBColor(0x8E, 0x98, 0xA3);
 pub(super) const SHADE: RGBColor = RGBColor(0xEC, 0xEE, 0xF1);
 /// Height of the title with the space below it.
-const TITLE: i32 = 54;
+pub(super) const TITLE: i32 = 54;
 /// Room on the right for half of the last label.
 const RIGHT: i32 = 56;
 
-type Root<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(super) type Root<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Plot<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 pub(super) type DrawError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
@@ -91,12 +91,16 @@ fn draw_into<'a>(svg: &'a mut String, chart: &Chart, prepared: &Prepared) -> Res
     Ok(readout)
 }
 
-fn draw_head<'a>(root: &Root<'a>, chart: &Chart, legend: &[LegendRow]) -> Result<(), DrawError<'a>> {
-    let unit = if chart.unit.is_empty() { String::new() } else { format!(" ({})", chart.unit) };
+pub(super) fn draw_title<'a>(root: &Root<'a>, title: &str, unit: &str) -> Result<(), DrawError<'a>> {
+    let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
     let style = TextStyle::from(("sans-serif", (FONT + 3.0) * 1.24).into_font().style(FontStyle::Bold))
         .color(&INK)
         .pos(Pos::new(HPos::Left, VPos::Center));
-    root.draw_text(&format!("{}{unit}", chart.title), &style, (4, TITLE / 2))?;
+    root.draw_text(&format!("{title}{unit}"), &style, (4, TITLE / 2))
+}
+
+fn draw_head<'a>(root: &Root<'a>, chart: &Chart, legend: &[LegendRow]) -> Result<(), DrawError<'a>> {
+    draw_title(root, &chart.title, &chart.unit)?;
     legend.iter().enumerate().try_for_each(|(row, entries)| {
         let y = TITLE + legend::HEIGHT * row as i32 + legend::HEIGHT / 2;
         entries.iter().try_for_each(|entry| entry.draw(root, y))
@@ -181,7 +185,7 @@ fn draw_series<'a>(
             continue;
         }
         let fill = match series.style {
-            Style::Line => None,
+            Style::Line | Style::Marked => None,
             Style::Area => Some(colour.mix(0.14)),
             Style::Stacked => Some(colour.mix(1.0)),
         };
@@ -189,6 +193,9 @@ fn draw_series<'a>(
             let mut outline = run.clone();
             outline.extend([(last.0, foot), (first.0, foot)]);
             plot.draw(&Polygon::new(outline, fill.filled()))?;
+        }
+        if series.style == Style::Marked {
+            run.iter().try_for_each(|point| plot.draw(&Circle::new(*point, 8, colour.filled())))?;
         }
         if series.style != Style::Stacked {
             plot.draw(&PathElement::new(run, colour.stroke_width(3)))?;

@@ -29,7 +29,7 @@ fn unbalanced(page: &str) -> Option<String> {
 fn sweep() -> ResultAnalysis {
     let mut sweep = sample::complete();
     sweep.runs.push(sample::run_without_telemetry());
-    sweep.runs[1].threads = 64;
+    (sweep.runs[1].threads, sweep.runs[1].number) = (64, 1);
     sweep
 }
 
@@ -127,8 +127,41 @@ fn an_hour_stays_small_and_figures_that_are_none_do_no_harm() {
     let size = render(&[hour.clone()]).unwrap().len();
     assert!(size < 1_000_000, "{size} bytes");
     let run = &mut hour.runs[0];
-    (run.tps, run.latency, run.percentiles) = (f64::NAN, None, Vec::new());
+    let figures = run.figures.as_mut().unwrap();
+    (figures.tps, figures.latency) = (f64::NAN, None);
+    run.percentiles = Vec::new();
     run.series.iter_mut().for_each(|point| point.tps = f64::INFINITY);
     let page = render(&[hour]).unwrap();
     assert!(!page.contains("NaN") && !page.contains(">inf"));
+}
+
+#[test]
+fn a_sweep_has_scaling_heat_maps_and_observers() {
+    let page = render(&[sample::fleet::sweep(&[4, 16], 60)]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    for expected in [
+        "Throughput by instances",
+        "99th percentile of each instance",
+        "Instances: I&#x2f;O",
+        "node1: Device wait",
+        "What others print",
+        "Jain&#x27;s index",
+        "<th scope=\"row\">vm16</th>",
+    ] {
+        assert!(page.contains(expected), "{expected} is missing");
+    }
+    let readouts = page.split("id=\"readouts\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let readouts: Vec<serde_json::Value> = serde_json::from_str(readouts).unwrap();
+    assert_eq!(readouts.len(), page.matches("<figure ").count(), "the script counts figures");
+    let titles = page.split("<figure ").skip(1).map(|figure| figure.contains("Throughput by instances"));
+    assert_eq!(titles.collect::<Vec<_>>()[0], readouts[0]["px"].as_array().unwrap().len() == 2);
+}
+
+#[test]
+fn a_fleet_without_headline_shows_its_stretches() {
+    let page = render(&[sample::fleet::lost(12)]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    assert!(page.contains("· seconds 12–60") && page.contains("No headline"));
+    assert_eq!(page.matches("<td class=\"n tps\">–</td>").count(), 1);
+    assert!(page.contains("3 of 4 × 32"));
 }

@@ -1,0 +1,264 @@
+//! One run's raw material, host by host.
+
+use std::collections::BTreeMap;
+
+use super::gather::GatheredHost;
+use super::merging::{Merging, Part};
+use super::samples::{HostSamples, ServerMoment};
+use crate::plan::RunPlan;
+use crate::protocol::Event;
+use crate::protocol::event::{LoadEndCause, LoadEnded, LoadSecond};
+use crate::result::HostStart;
+use crate::stats::latency::{Distribution, MOST_COUNTED};
+
+/// One run.
+pub struct GatheredRun {
+    /// Its place in the plan.
+    pub number: usize,
+    /// What was planned.
+    pub plan: RunPlan,
+    /// Its instances, in the order in which they were started.
+    pub instances: Vec<GatheredInstance>,
+    /// Hosts that only sampled.
+    pub observers: Vec<GatheredObserver>,
+    /// The load of all instances.
+    pub merging: Merging,
+    /// `Some(None)`: as planned. `Some(reason)`: not. `None`: nobody said.
+    pub shortfall: Option<Option<String>>,
+    /// Bytes that the journal grew by in the measured interval.
+    pub journal_bytes: u64,
+    /// Transactions counted so far.
+    counted: u64,
+}
+
+/// One instance of a run.
+pub struct GatheredInstance {
+    /// Its host.
+    pub host: String,
+    /// Start of the measured interval, ns of the host's monotonic clock.
+    pub t0_ns: i64,
+    /// The host's clock minus the coordinator's, and the bound of its error, ns, as known at the start.
+    pub clock: Option<(i64, i64)>,
+    /// The same as last told within the run.
+    pub clock_later: Option<(i64, i64)>,
+    /// Seeds of its load threads.
+    pub streams: Vec<u64>,
+    /// When all of its load threads ran, ns of the host's monotonic clock.
+    pub began_ns: Option<i64>,
+    /// Figures a second, warm-up included.
+    pub seconds: Vec<SecondFigures>,
+    /// Kernel samples.
+    pub samples: HostSamples,
+    /// Server samples, in order.
+    pub server: Vec<ServerMoment>,
+    /// How the load ended, if it lived to say so.
+    pub ended: Option<LoadEnded>,
+    /// Why it did not take part to the end, as far as anybody said.
+    pub lost: Option<String>,
+}
+
+/// A host that only sampled.
+pub struct GatheredObserver {
+    /// Its name.
+    pub host: String,
+    /// Start of the measured interval, ns of the host's monotonic clock.
+    pub t0_ns: i64,
+    /// Kernel samples.
+    pub samples: HostSamples,
+}
+
+/// One second of one instance, as far as it is told apart from the others.
+#[derive(Debug, Clone, Copy)]
+pub struct SecondFigures {
+    /// Relative to T0.
+    pub second: i64,
+    /// Transactions a second.
+    pub tps: f64,
+    /// 99th percentile, ms; `None` when nothing completed.
+    pub p99_ms: Option<f64>,
+}
+
+/// Who said something within a run.
+pub enum Member {
+    /// An instance, by its place.
+    Instance(usize),
+    /// An observer, by its place.
+    Observer(usize),
+}
+
+impl GatheredInstance {
+    /// Last second that it reported, warm-up included.
+    pub fn last_second(&self) -> Option<i64> {
+        self.seconds.iter().map(|second| second.second).max()
+    }
+}
+
+impl GatheredRun {
+    /// A run that starts on these hosts. Instances beyond the planned number are none.
+    pub fn new(
+        (number, plan): (usize, &RunPlan),
+        mut instances: Vec<HostStart>,
+        observers: Vec<HostStart>,
+        hosts: &mut BTreeMap<String, GatheredHost>,
+    ) -> Self {
+        instances.truncate(plan.instances as usize);
+        let device = |host: Option<&GatheredHost>| {
+            HostSamples::of(host.and_then(GatheredHost::device).map(|device| device.number.clone()))
+        };
+        let instances: Vec<GatheredInstance> = instances
+            .into_iter()
+            .map(|start| {
+                let mut known = hosts.get_mut(&start.host);
+                GatheredInstance {
+                    t0_ns: start.t0_ns,
+                    clock: known.as_ref().and_then(|host| host.clock),
+                    clock_later: None,
+                    streams: known.as_mut().map(|host| std::mem::take(&mut host.streams)).unwrap_or_default(),
+                    began_ns: None,
+                    seconds: Vec::new(),
+                    samples: device(known.as_deref()),
+                    server: Vec::new(),
+                    ended: None,
+                    lost: None,
+                    host: start.host,
+                }
+            })
+            .collect();
+        let observers = observers.into_iter().map(|start| GatheredObserver {
+            t0_ns: start.t0_ns,
+            samples: device(hosts.get(&start.host)),
+            host: start.host,
+        });
+        Self {
+            number,
+            plan: plan.clone(),
+            merging: Merging::new(instances.len(), plan.instances as usize),
+            instances,
+            observers: observers.collect(),
+            shortfall: None,
+            journal_bytes: 0,
+            counted: 0,
+        }
+    }
+
+    /// Whether several instances were planned.
+    pub fn is_fleet(&self) -> bool {
+        self.plan.instances > 1
+    }
+
+    /// Last second that any instance reported, warm-up included.
+    pub fn last_second(&self) -> Option<i64> {
+        self.merging.seconds.last().map(|second| second.second)
+    }
+
+    /// Whether an instance took part to the end of what was measured.
+    pub fn stayed(&self, instance: &GatheredInstance) -> bool {
+        let reached = instance.last_second().zip(self.last_second()).is_some_and(|(own, all)| own >= all - 1);
+        let done = instance.ended.as_ref();
+        let done = done.is_some_and(|end| matches!(end.cause, LoadEndCause::Time | LoadEndCause::Events));
+        instance.lost.is_none() && (reached || done)
+    }
+
+    /// A host's clock was measured anew.
+    pub fn note_clock(&mut self, host: &str, clock: (i64, i64)) {
+        if let Some(Member::Instance(place)) = self.member(host) {
+            self.instances[place].clock_later = Some(clock);
+        }
+    }
+
+    /// The place of a host in this run.
+    pub fn member(&self, host: &str) -> Option<Member> {
+        let instance = self.instances.iter().position(|instance| instance.host == host);
+        let observer = || self.observers.iter().position(|observer| observer.host == host);
+        instance.map(Member::Instance).or_else(|| observer().map(Member::Observer))
+    }
+
+    /// A host is lost; tells whether it carried an instance of this run. What was said first is the reason.
+    pub fn lose(&mut self, host: &str, reason: &str) -> bool {
+        let instance = self.instances.iter_mut().find(|instance| instance.host == host);
+        instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
+    }
+
+    /// Instances that took part to the end of what was measured.
+    pub fn present(&self) -> usize {
+        self.instances.iter().filter(|instance| self.stayed(instance)).count()
+    }
+
+    /// An event of an instance.
+    pub fn take(&mut self, place: usize, event: Event, bytes: u64, notes: &mut Vec<String>) {
+        if self.last_second().is_some_and(|second| second >= -1) {
+            self.journal_bytes += bytes;
+        }
+        let of = if self.is_fleet() { format!("{}: ", self.instances[place].host) } else { String::new() };
+        let instance = &mut self.instances[place];
+        match event {
+            Event::LoadSecond(second) => self.take_second(place, second, notes),
+            Event::LoadStarted { began_ns } => instance.began_ns = Some(began_ns),
+            Event::Host(sample) => instance.samples.push(sample),
+            Event::Server(sample) => {
+                let moment = ServerMoment::after(instance.server.last(), sample);
+                instance.server.push(moment);
+            }
+            Event::LoadEnded(ended) => {
+                notes.extend(oddities(&ended).into_iter().map(|note| format!("{of}{note}")));
+                instance.ended = Some(ended);
+            }
+            Event::LoadFailed { reason } | Event::ServerFailed { reason, .. } => {
+                instance.lost.get_or_insert(reason);
+            }
+            Event::Warning { text } => notes.push(format!("{of}{text}")),
+            _ => {}
+        }
+    }
+
+    fn take_second(&mut self, place: usize, second: LoadSecond, notes: &mut Vec<String>) {
+        let instance = &mut self.instances[place];
+        let number = second.second;
+        let of = if self.plan.instances > 1 { format!(" of {}", instance.host) } else { String::new() };
+        let mut note = |text: String| notes.push(format!("second {number}{of}: {text}"));
+        let latency = Distribution::of_record(&second.latency).unwrap_or_else(|error| {
+            note(format!("{error}; its transactions are not counted"));
+            Distribution::default()
+        });
+        let counted = self.counted.saturating_add(latency.count());
+        let latency = if counted > MOST_COUNTED {
+            note(format!("more than {MOST_COUNTED} transactions in all; these are not counted"));
+            Distribution::default()
+        } else {
+            self.counted = counted;
+            latency
+        };
+        instance.seconds.push(SecondFigures {
+            second: number,
+            tps: second.latency.count as f64 * 1e9 / second.length_ns.max(1) as f64,
+            p99_ms: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e6),
+        });
+        let part = Part {
+            instance: place,
+            length_ns: second.length_ns,
+            transactions: second.latency.count,
+            latency,
+            statements: [second.reads, second.writes, second.other],
+            errors: second.errors,
+        };
+        if !self.merging.take(number, part) {
+            note("it came after a minute of later ones and is not counted".to_owned());
+        }
+    }
+}
+
+/// What a reader should know of how transactions were filed.
+fn oddities(ended: &LoadEnded) -> Vec<String> {
+    let mut notes = Vec::new();
+    if ended.filed_late > 0 {
+        let n = ended.filed_late;
+        notes.push(format!(
+            "{n} transactions are counted with the last second: their threads or the collector were held up"
+        ));
+    }
+    if ended.saturated > 0 {
+        let n = ended.saturated;
+        notes.push(format!("{n} transactions took longer than an hour; percentiles count them as an hour"));
+    }
+    notes
+}

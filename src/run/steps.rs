@@ -1,0 +1,151 @@
+//! The course of an invocation: servers, datasets, the runs one after the other, servers again.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::hosts::Host;
+use super::session::{Halt, Happening, NEVER, Session};
+use super::{Found, Progress, Stage};
+use crate::plan::granted::not_granted;
+use crate::protocol::event::ServerReady;
+use crate::protocol::facts::{HostFacts, ObserverFacts};
+use crate::protocol::job::{PrepareJob, ServeJob};
+use crate::protocol::{Event, Job};
+use crate::result::Record;
+
+/// Patience with a server that stops after a run as planned, and after one that was cut short.
+const STOP_PATIENCE: Duration = Duration::from_secs(900);
+const SHORT_STOP_PATIENCE: Duration = Duration::from_secs(120);
+/// The agent's answer comes this much later at most.
+const STOP_MARGIN: Duration = Duration::from_secs(30);
+
+/// `environment.json`.
+#[derive(Serialize)]
+struct Environment<'a> {
+    drivestone: &'a str,
+    seeds: Vec<u64>,
+    instances: BTreeMap<&'a str, InstanceEnvironment<'a>>,
+    observers: BTreeMap<&'a str, &'a ObserverFacts>,
+}
+
+#[derive(Serialize)]
+struct InstanceEnvironment<'a> {
+    host: &'a HostFacts,
+    server: Option<&'a ServerReady>,
+}
+
+impl Session<'_> {
+    pub(super) fn steps(&mut self, found: &Found) -> Result<(), Halt> {
+        for (host, facts) in &found.instances {
+            self.record(host, Record::Event(Event::Probed(Box::new(facts.clone()))));
+        }
+        for (host, facts) in &found.observers {
+            self.record(host, Record::Event(Event::Observing(Box::new(facts.clone()))));
+        }
+        let instances = self.names(Host::is_instance);
+        let ready = self.start_servers(&instances)?;
+        self.write_environment(found, &ready)?;
+        self.prepare(&instances)?;
+        self.stage = Stage::Running;
+        let mut shortfall = None;
+        for run in 0..self.plan.runs.len() {
+            if let Some(short) = self.measure(run)? {
+                shortfall.get_or_insert(short);
+            }
+        }
+        shortfall.map_or(Ok(()), |short| Err(Halt::Failed(short)))
+    }
+
+    fn write_environment(&mut self, found: &Found, ready: &[(String, ServerReady)]) -> Result<(), Halt> {
+        let server = |host: &str| ready.iter().find(|(name, _)| name == host).map(|(_, ready)| ready);
+        let instances = found.instances.iter();
+        self.bundle.write_environment(&Environment {
+            drivestone: env!("CARGO_PKG_VERSION"),
+            seeds: self.plan.runs.iter().map(|run| run.seed).collect(),
+            instances: instances
+                .map(|(name, host)| (name.as_str(), InstanceEnvironment { host, server: server(name) }))
+                .collect(),
+            observers: found.observers.iter().map(|(name, facts)| (name.as_str(), facts)).collect(),
+        })?;
+        for (host, ready) in ready {
+            self.bundle.write_server_configuration(host, &ready.configuration)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_servers(&mut self, instances: &[String]) -> Result<Vec<(String, ServerReady)>, Halt> {
+        self.watcher.saw(&Progress::ServersStarting { count: instances.len() });
+        let server = &self.plan.server;
+        let job = Job::Serve(ServeJob {
+            target: self.plan.hardware.target.clone(),
+            create_target: self.plan.hardware.create_target,
+            dataset: self.plan.dataset.contents.clone(),
+            server_program: server.program.clone(),
+            account: server.account.clone(),
+            transport: server.transport,
+            options: server.options.clone(),
+        });
+        instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
+        let ready = self.gather(instances, NEVER, "starting the server", |event| match event {
+            Event::ServerReady(ready) => Some(ready.clone()),
+            _ => None,
+        })?;
+        for (host, ready) in &ready {
+            self.watcher.saw(&Progress::ServerReady { host, ready });
+            for text in not_granted(&self.plan.server.options, &ready.variables) {
+                self.keep(host, &Event::Warning { text });
+            }
+        }
+        Ok(ready)
+    }
+
+    fn prepare(&mut self, instances: &[String]) -> Result<(), Halt> {
+        let job = Job::Prepare(PrepareJob {
+            dataset: self.plan.dataset.contents.clone(),
+            threads: self.plan.dataset.load_threads,
+        });
+        instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
+        let prepared = self.gather(instances, NEVER, "preparing the dataset", |event| match event {
+            Event::Prepared { manifest, reused } => Some((manifest.clone(), *reused)),
+            _ => None,
+        });
+        if prepared.is_err() {
+            instances.iter().for_each(|host| self.fleet.send(host, Job::StopLoad));
+        }
+        for (host, (manifest, reused)) in prepared? {
+            if let Some(host) = self.host(&host) {
+                host.runs_before = manifest.runs_since;
+            }
+            self.watcher.saw(&Progress::Prepared { host: &host, manifest: &manifest, reused });
+        }
+        Ok(())
+    }
+
+    pub(super) fn stop_servers(&mut self, of: &[String], cut_short: bool) -> Result<(), Halt> {
+        let mut left: Vec<String> = of.to_vec();
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.watcher.saw(&Progress::ServersStopping { count: of.len() });
+        let patience = if cut_short { SHORT_STOP_PATIENCE } else { STOP_PATIENCE };
+        for host in of {
+            self.fleet.send(host, Job::StopServer { patience_s: patience.as_secs() });
+        }
+        let deadline = Instant::now() + patience + STOP_MARGIN;
+        // Failures that come now are aftermath: the reason for the ending is known already.
+        while Instant::now() < deadline {
+            match self.next_event()? {
+                Some(Happening::Event(host, Event::ServerStopped)) | Some(Happening::Lost(host, _)) => {
+                    left.retain(|name| *name != host);
+                }
+                _ => {}
+            }
+            if left.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(Halt::Failed(format!("the server on {} did not stop", left.join(", "))))
+    }
+}
