@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::journal::Journal;
 use super::{Fleet, LEFT_ALONE, PATIENCE};
-use crate::e2e::lab::code;
+use crate::e2e::lab::{code, first_run, holds, number};
 use crate::e2e::processes::{self, Process, until};
 
 /// From a host's last line to the line that gives it up, seconds.
@@ -81,9 +81,36 @@ fn assert_kept(fleet: &Fleet, journal: &Journal, loss: &Loss) {
     if loss.on_loss == "continue" {
         assert!(shortfall.contains("3 of 4 instances"), "{}: {shortfall}", loss.name);
     }
-    let result = fleet.lab.result(loss.name);
-    assert_eq!(result["outcome"], Value::from("partial"), "{}", loss.name);
+    assert_reported(&fleet.lab.result(loss.name), loss);
     assert!(journal.seconds(0, loss.host).starts_with(&[0, 1]), "{}", loss.name);
+}
+
+/// The seconds with all four are one segment and those after the loss another. The first is the headline if
+/// it is half of the plan.
+fn assert_reported(result: &Value, loss: &Loss) {
+    let run = first_run(result);
+    assert_eq!(
+        (&result["outcome"], &run["outcome"]),
+        (&"partial".into(), &"partial".into()),
+        "{}",
+        loss.name
+    );
+    let reason = run["reason"].as_str().unwrap();
+    assert!(reason.contains("3 of 4 instances") && reason.contains(loss.words), "{}: {reason}", loss.name);
+    assert_eq!(number(&run["instances_present"]), 3, "{}", loss.name);
+    assert_eq!(holds(run, "every_instance_present"), false, "{}", loss.name);
+    let segments = run["segments"].as_array().unwrap();
+    let enough = 2.0 * segments[0]["seconds"].as_f64().unwrap() >= loss.duration_s as f64;
+    assert_eq!(run["tps"].is_number(), enough, "{}: {segments:?}", loss.name);
+    assert_eq!(segments[0]["headline"], enough, "{}: {segments:?}", loss.name);
+    let members: Vec<usize> =
+        segments.iter().map(|segment| segment["hosts"].as_array().unwrap().len()).collect();
+    let expected: &[usize] = if loss.on_loss == "continue" { &[4, 3] } else { &[4] };
+    assert!(members.starts_with(expected), "{}: {members:?}", loss.name);
+    for instance in run["per_instance"].as_array().unwrap() {
+        let is_lost = instance["lost"].as_str().is_some_and(|reason| reason.contains(loss.words));
+        assert_eq!(is_lost, instance["host"] == loss.host, "{}: {}", loss.name, instance["lost"]);
+    }
 }
 
 fn process(fleet: &Fleet, host: &str, is_it: impl Fn(&Process) -> bool) -> i32 {

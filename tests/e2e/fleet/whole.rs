@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::journal::Journal;
 use super::{Fleet, PATIENCE};
 use crate::e2e::complete::secret_in;
+use crate::e2e::lab::{first_run, holds, number};
 use crate::e2e::processes::{self, Process, until};
 use crate::e2e::running::Running;
 
@@ -44,6 +45,31 @@ fn all_at_once(fleet: &Fleet) {
     assert_eq!(streams.len(), 8);
     assert_eq!(streams.iter().collect::<BTreeSet<_>>().len(), 8, "{streams:?}");
     assert_bundle_is_whole(fleet);
+    assert_adds_up(&fleet.lab.result("out"));
+}
+
+/// What the report says of all is what it says of each, added up.
+fn assert_adds_up(result: &Value) {
+    let run = first_run(result);
+    assert_eq!((&result["outcome"], &run["outcome"]), (&"complete".into(), &"complete".into()));
+    assert_eq!((number(&run["instances"]), number(&run["instances_present"])), (4, 4));
+    let each = run["per_instance"].as_array().unwrap();
+    assert!(each.iter().map(|instance| instance["host"].as_str().unwrap()).eq(FOUR), "{each:?}");
+    let own = |instance: &Value| number(&instance["figures"]["transactions"]);
+    assert_eq!(each.iter().map(own).sum::<u64>(), number(&run["transactions"]));
+    assert!(each.iter().all(|instance| own(instance) > 0 && instance["lost"].is_null()), "{each:?}");
+    let tps: f64 = each.iter().map(|instance| instance["figures"]["tps"].as_f64().unwrap()).sum();
+    assert!((tps / run["tps"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{tps}, {}", run["tps"]);
+    let [segment] = run["segments"].as_array().unwrap().as_slice() else { panic!("{}", run["segments"]) };
+    assert_eq!((&segment["hosts"], &segment["headline"]), (&FOUR.as_slice().into(), &true.into()));
+    let worst = &run["others_print"]["worst_p99_ms"];
+    assert!(run["p99_ms"].as_f64() <= worst.as_f64(), "{} above {worst}", run["p99_ms"]);
+    assert!(FOUR.contains(&run["fairness"]["slowest"].as_str().unwrap()), "{}", run["fairness"]);
+    for id in
+        ["every_instance_present", "common_window", "seeds_distinct", "commits_match", "durable_commits"]
+    {
+        assert_eq!(holds(run, id), true, "{id}: {}", run["findings"]);
+    }
 }
 
 fn instances(journal: &Journal, run: usize) -> Vec<&str> {
@@ -139,6 +165,9 @@ fn one_count_after_the_other(fleet: &Fleet) {
             _ => panic!("{host}: ready {ready:?}, stopped {stopped:?}"),
         }
     }
+    let result = fleet.lab.result("counts");
+    let present = |run: &Value| number(&run["instances_present"]);
+    assert!(result["runs"].as_array().unwrap().iter().map(present).eq([2, 4]), "{}", result["runs"]);
 }
 
 /// An observer has no server; what it sees of its device lies within the run.
@@ -154,6 +183,10 @@ fn under_an_observer(fleet: &Fleet) {
     let (.., started) = journal.only("run_started");
     assert_eq!(started["observers"][0]["host"], "vm3");
     assert!(journal.samples(0, "vm3") >= 3, "{}", journal.samples(0, "vm3"));
+    let result = fleet.lab.result("observed");
+    let [seen] = first_run(&result)["observers"].as_array().unwrap().as_slice() else { panic!("{result}") };
+    assert_eq!(seen["host"], "vm3");
+    assert!(seen["device"].is_object() && !seen["series"].as_array().unwrap().is_empty(), "{seen}");
     for kind in ["server_ready", "load_second", "server"] {
         assert_eq!(journal.places("vm3", kind), <[usize; 0]>::default(), "{kind}");
     }
