@@ -1,11 +1,17 @@
 //! Hosts whose clocks differ: each has its own since it booted.
 
+use std::path::Path;
+
 use super::Fleet;
 
 const AHEAD_S: u32 = 1000;
 
 #[test]
 fn a_host_that_booted_earlier_measures_the_same_seconds() {
+    if !Path::new("/proc/self/ns/time").exists() {
+        eprintln!("SKIPPED: this kernel gives no process a clock of its own");
+        return;
+    }
     let Some(fleet) = Fleet::with_clocks(2, |number| if number == 2 { AHEAD_S } else { 0 }) else { return };
     let journal = fleet.run("out", &[]);
     assert_eq!(journal.ending(), ("complete", ""));

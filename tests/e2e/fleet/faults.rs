@@ -28,6 +28,7 @@ struct Loss {
 fn one_of_four_hosts_is_lost() {
     let Some(fleet) = Fleet::new(4) else { return };
     a_killed_server(&fleet);
+    a_killed_server_before_other_counts(&fleet);
     a_killed_agent(&fleet);
     a_cut_cable(&fleet);
     a_frozen_host(&fleet);
@@ -127,6 +128,30 @@ fn a_killed_server(fleet: &Fleet) {
     let server = || processes::signal(process(fleet, "vm1", Process::is_server), Signal::SIGKILL);
     lose(fleet, &loss, server);
     fleet.nothing_left(&fleet.hosts.names());
+}
+
+/// Later runs take the instances that are left, if they are enough.
+fn a_killed_server_before_other_counts(fleet: &Fleet) {
+    let changes = ["warmup=0s", "duration=4s", "on_loss=continue", "counts=[3, 2, 4]"];
+    let mut running = fleet.start("counts", &changes);
+    running.await_told("[ 1s ]");
+    processes::signal(process(fleet, "vm1", Process::is_server), Signal::SIGKILL);
+    assert_eq!(code(running.wait(PATIENCE)), 5, "{}", running.told());
+    fleet.nothing_left(&fleet.hosts.names());
+    let journal = Journal::read(&fleet.lab.path("counts"));
+    assert_eq!(journal.only("lost").1, "vm1");
+    let seconds = |host| journal.seconds(1, host);
+    assert_eq!(["vm2", "vm3"].map(seconds), [[0, 1, 2, 3], [0, 1, 2, 3]]);
+    assert!(["vm1", "vm4"].iter().all(|host| seconds(host).is_empty()));
+    assert_eq!(journal.records("run_started").count(), 2);
+    let text = "run 3 was not started: 3 of its 4 instances are left";
+    assert!(running.told().contains(text), "{}", running.told());
+    let result = fleet.lab.result("counts");
+    let runs = result["runs"].as_array().unwrap();
+    let outcomes: Vec<_> = runs.iter().map(|run| run["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["partial", "complete"]);
+    assert!(running.printed().contains("NOT RUN"), "{}", running.printed());
+    assert_eq!(number(&runs[1]["instances_present"]), 2);
 }
 
 fn a_killed_agent(fleet: &Fleet) {

@@ -13,7 +13,7 @@ use crate::e2e::running::Running;
 #[test]
 fn the_coordinator_of_four_hosts_is_stopped() {
     let Some(fleet) = Fleet::new(4) else { return };
-    killed_while_it_equips_them(&fleet);
+    stopped_while_it_equips_them(&fleet);
     interrupted_during_the_load_of_the_datasets(&fleet);
     killed_in_the_measured_interval(&fleet);
     interrupted_once(&fleet);
@@ -26,14 +26,22 @@ fn measuring(fleet: &Fleet, out: &str) -> Running {
     running
 }
 
-fn killed_while_it_equips_them(fleet: &Fleet) {
-    let mut running = fleet.start("copying", &[]);
-    let copying = || !fleet.files_left("vm4").is_empty();
-    assert!(until(PATIENCE, copying), "nothing is copied: {}", running.told());
-    running.signal(Signal::SIGKILL);
-    running.wait(PATIENCE);
-    fleet.nothing_left(&fleet.hosts.names());
-    assert!(fleet.hosts.names().iter().all(|host| fleet.on_disk(host).is_empty()));
+/// While the program is on its way to the last host.
+fn stopped_while_it_equips_them(fleet: &Fleet) {
+    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+        let mut running = fleet.start("copying", &[]);
+        let copying = || !fleet.files_left("vm4").is_empty();
+        assert!(until(PATIENCE, copying), "nothing is copied: {}", running.told());
+        running.signal(signal);
+        let status = running.wait(PATIENCE);
+        if signal == Signal::SIGINT {
+            assert_eq!(code(status), 130, "{}", running.told());
+            assert!(running.told().contains("before anything was created"), "{}", running.told());
+        }
+        fleet.nothing_left(&fleet.hosts.names());
+        assert!(fleet.hosts.names().iter().all(|host| fleet.on_disk(host).is_empty()));
+        assert!(!fleet.lab.path("copying").exists());
+    }
 }
 
 fn interrupted_during_the_load_of_the_datasets(fleet: &Fleet) {
