@@ -14,9 +14,11 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
+
 use super::hosts::Hosts;
 use super::lab::Lab;
-use super::processes::{Process, until};
+use super::processes::{self, Process, until};
 use super::require::require;
 use super::running::Running;
 use journal::Journal;
@@ -108,6 +110,13 @@ impl Fleet {
         }
     }
 
+    /// Sends a signal to one process of a host.
+    fn signal(&self, host: &str, is_it: impl Fn(&Process) -> bool, signal: Signal) {
+        let all = self.hosts.processes(host);
+        let found = all.iter().find(|process| is_it(process));
+        processes::signal(found.unwrap_or_else(|| panic!("{host}: {all:#?}")).pid, signal);
+    }
+
     /// The folder of caches is the user's, whoever makes it first.
     fn files_left(&self, host: &str) -> Vec<PathBuf> {
         let mut left = self.hosts.files_left(host);
@@ -121,4 +130,9 @@ impl Fleet {
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name != "lost+found").collect()
     }
+}
+
+/// Whether it is an agent, and neither the shell that became it nor sshd.
+fn is_agent(process: &Process) -> bool {
+    process.command.contains(" agent --remove-program") && !process.command.contains("sh -c")
 }

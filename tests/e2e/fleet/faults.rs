@@ -7,9 +7,9 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::journal::Journal;
-use super::{Fleet, LEFT_ALONE, PATIENCE};
+use super::{Fleet, LEFT_ALONE, PATIENCE, is_agent};
 use crate::e2e::lab::{code, first_run, holds, number};
-use crate::e2e::processes::{self, Process, until};
+use crate::e2e::processes::{Process, until};
 
 /// From a host's last line to the line that gives it up, seconds.
 const NOTICED_S: f64 = 10.0;
@@ -114,18 +114,9 @@ fn assert_reported(result: &Value, loss: &Loss) {
     }
 }
 
-fn process(fleet: &Fleet, host: &str, is_it: impl Fn(&Process) -> bool) -> i32 {
-    let all = fleet.hosts.processes(host);
-    all.iter().find(|process| is_it(process)).unwrap_or_else(|| panic!("{host}: {all:#?}")).pid
-}
-
-fn is_agent(process: &Process) -> bool {
-    process.command.contains(" agent --remove-program") && !process.command.contains("sh -c")
-}
-
 fn a_killed_server(fleet: &Fleet) {
     let loss = Loss { name: "server", host: "vm1", on_loss: "continue", duration_s: 6, words: "server" };
-    let server = || processes::signal(process(fleet, "vm1", Process::is_server), Signal::SIGKILL);
+    let server = || fleet.signal("vm1", Process::is_server, Signal::SIGKILL);
     lose(fleet, &loss, server);
     fleet.nothing_left(&fleet.hosts.names());
 }
@@ -135,7 +126,7 @@ fn a_killed_server_before_other_counts(fleet: &Fleet) {
     let changes = ["warmup=0s", "duration=4s", "on_loss=continue", "counts=[3, 2, 4]"];
     let mut running = fleet.start("counts", &changes);
     running.await_told("[ 1s ]");
-    processes::signal(process(fleet, "vm1", Process::is_server), Signal::SIGKILL);
+    fleet.signal("vm1", Process::is_server, Signal::SIGKILL);
     assert_eq!(code(running.wait(PATIENCE)), 5, "{}", running.told());
     fleet.nothing_left(&fleet.hosts.names());
     let journal = Journal::read(&fleet.lab.path("counts"));
@@ -157,7 +148,7 @@ fn a_killed_server_before_other_counts(fleet: &Fleet) {
 fn a_killed_agent(fleet: &Fleet) {
     let loss =
         Loss { name: "agent", host: "vm4", on_loss: "stop", duration_s: 600, words: "its output ended" };
-    lose(fleet, &loss, || processes::signal(process(fleet, "vm4", is_agent), Signal::SIGKILL));
+    lose(fleet, &loss, || fleet.signal("vm4", is_agent, Signal::SIGKILL));
     fleet.nothing_left(&fleet.hosts.names());
 }
 

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use super::journal::Journal;
 use super::{Fleet, PATIENCE};
 use crate::e2e::lab::code;
-use crate::e2e::processes::{self, Process, until};
+use crate::e2e::processes::{Process, until};
 use crate::e2e::running::Running;
 
 #[test]
@@ -96,8 +96,7 @@ fn interrupted_once(fleet: &Fleet) {
 /// A server that hangs, and with it the good order: the second time ends it at once.
 fn interrupted_twice(fleet: &Fleet) {
     let mut running = measuring(fleet, "twice");
-    let server = fleet.hosts.processes("vm2").into_iter().find(Process::is_server).expect("a server");
-    processes::signal(server.pid, Signal::SIGSTOP);
+    fleet.signal("vm2", Process::is_server, Signal::SIGSTOP);
     running.signal(Signal::SIGINT);
     running.await_told("Interrupted");
     running.signal(Signal::SIGINT);

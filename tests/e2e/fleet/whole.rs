@@ -7,10 +7,10 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::journal::Journal;
-use super::{Fleet, PATIENCE};
+use super::{Fleet, PATIENCE, is_agent};
 use crate::e2e::complete::secret_in;
 use crate::e2e::lab::{first_run, holds, number};
-use crate::e2e::processes::{self, Process, until};
+use crate::e2e::processes::{Process, until};
 use crate::e2e::running::Running;
 
 const FOUR: [&str; 4] = ["vm1", "vm2", "vm3", "vm4"];
@@ -22,6 +22,7 @@ fn four_hosts_run_at_once_in_counts_and_under_an_observer() {
     all_at_once(&fleet);
     one_count_after_the_other(&fleet);
     under_an_observer(&fleet);
+    under_an_observer_that_is_lost(&fleet);
 }
 
 fn all_at_once(fleet: &Fleet) {
@@ -85,13 +86,12 @@ fn starts(journal: &Journal, run: usize) -> &[Value] {
 fn load_the_others_first(fleet: &Fleet) -> Running {
     let mut running = fleet.start("out", &["threads=2"]);
     running.await_told("vm4: ");
-    let server = fleet.hosts.processes("vm1").into_iter().find(Process::is_server).expect("a server");
-    processes::signal(server.pid, Signal::SIGSTOP);
+    fleet.signal("vm1", Process::is_server, Signal::SIGSTOP);
     let dataset =
         |host: &str| fs::read_dir(fleet.hosts.disk(host).join("drivestone")).unwrap().next().unwrap();
     let is_complete = |host: &&str| dataset(host).unwrap().path().join("manifest.json").exists();
     let complete = until(PATIENCE, || FOUR[1..].iter().all(is_complete));
-    processes::signal(server.pid, Signal::SIGCONT);
+    fleet.signal("vm1", Process::is_server, Signal::SIGCONT);
     assert!(complete, "they wait for vm1:\n{}", running.told());
     running
 }
@@ -190,4 +190,16 @@ fn under_an_observer(fleet: &Fleet) {
     for kind in ["server_ready", "load_second", "server"] {
         assert_eq!(journal.places("vm3", kind), <[usize; 0]>::default(), "{kind}");
     }
+}
+
+/// Nobody needs it for the figures: the run goes on and is whole, and the journal says what is missing.
+fn under_an_observer_that_is_lost(fleet: &Fleet) {
+    let mut running = fleet.start("unobserved", &["warmup=0s", "duration=4s"]);
+    running.await_told("[ 1s ]");
+    fleet.signal("vm3", is_agent, Signal::SIGKILL);
+    let journal = fleet.end("unobserved", running);
+    assert_eq!(journal.ending(), ("complete", ""));
+    assert_eq!(journal.only("lost").1, "vm3");
+    assert_eq!(["vm1", "vm2"].map(|host| journal.seconds(0, host)), [[0, 1, 2, 3], [0, 1, 2, 3]]);
+    assert_eq!(fleet.lab.result("unobserved")["outcome"], "complete");
 }
