@@ -21,7 +21,6 @@ use drivestone::fleet::vms::{Machines, Request, Stage, VmsError, Watch};
 use lab::{Foreign, Lab, TARGET};
 
 #[test]
-#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
 fn machines_are_made_as_asked_and_nothing_is_left_of_them() {
     let lab = Lab::new();
     let foreign = Foreign::make(&lab);
@@ -62,7 +61,6 @@ fn machines_are_made_as_asked_and_nothing_is_left_of_them() {
 }
 
 #[test]
-#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
 fn an_interrupt_leaves_nothing_at_any_stage() {
     let lab = Lab::new();
     let before = lab.everything();
@@ -85,7 +83,6 @@ fn an_interrupt_leaves_nothing_at_any_stage() {
 }
 
 #[test]
-#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
 fn a_machine_that_does_not_come_says_why_and_leaves_nothing() {
     let lab = Lab::new();
     let before = lab.everything();
@@ -110,7 +107,6 @@ fn a_machine_that_does_not_come_says_why_and_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
 fn what_is_missing_is_named_before_anything_is_made() {
     let lab = Lab::new();
     let before = lab.everything();
@@ -141,7 +137,6 @@ fn what_is_missing_is_named_before_anything_is_made() {
 }
 
 #[test]
-#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
 fn clean_removes_what_a_killed_run_left() {
     let lab = Lab::new();
     let foreign = Foreign::make(&lab);
@@ -177,7 +172,6 @@ fn clean_removes_what_a_killed_run_left() {
 }
 
 #[test]
-#[ignore = "needs the lab of tests/vms/hypervisor; run by make test-vms"]
 fn four_machines_are_made_measured_and_removed() {
     let lab = Lab::new();
     let before = lab.everything();
@@ -196,7 +190,6 @@ fn four_machines_are_made_measured_and_removed() {
 
 /// Not a test of its own: the process that `clean_removes_what_a_killed_run_left` kills.
 #[test]
-#[ignore = "started by clean_removes_what_a_killed_run_left"]
 fn makes_machines_until_killed() {
     let Some(state) = lab::maker_state() else { return };
     let lab = Lab::at(state);

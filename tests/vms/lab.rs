@@ -167,7 +167,7 @@ impl Lab {
     /// Another process of this test program, which makes two machines and keeps them.
     pub fn spawn_maker(&self) -> Child {
         Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "makes_machines_until_killed"])
+            .args(["--exact", "makes_machines_until_killed"])
             .env(MAKER_STATE, &self.state)
             .stdout(Stdio::null())
             .spawn()

@@ -192,9 +192,13 @@ impl Boot<'_> {
     }
 }
 
-/// ssh's last words with a reason in them: through a jump host two without one follow.
+/// ssh's last words with a reason in them: through a jump host some without one follow.
 fn ssh_words(stderr: &str) -> String {
-    let empty = ["stdio forwarding failed", "Connection closed by UNKNOWN"];
+    let empty = [
+        "stdio forwarding failed",
+        "kex_exchange_identification: Connection closed by remote host",
+        "Connection closed by UNKNOWN",
+    ];
     let said = |line: &&str| !line.is_empty() && !empty.iter().any(|words| line.starts_with(words));
     let plain = plain(stderr);
     let last = plain.lines().map(str::trim).rfind(said);
@@ -309,6 +313,7 @@ mod tests {
     #[test]
     fn a_jump_host_does_not_hide_the_reason() {
         let stderr = "channel 0: open failed: connect failed: Connection refused\r\nstdio forwarding failed\r\n\
+                      kex_exchange_identification: Connection closed by remote host\r\n\
                       Connection closed by UNKNOWN port 65535";
         assert_eq!(ssh_words(stderr), "channel 0: open failed: connect failed: Connection refused");
         assert_eq!(
