@@ -8,7 +8,7 @@ use super::Fleet;
 const SHARED: &str = "
 Host *
     ControlMaster auto
-    ControlPath ~/.ssh/%C
+    ControlPath ~/.ssh/%h
     ControlPersist 10m
     LogLevel DEBUG
     RequestTTY force
