@@ -64,7 +64,7 @@ pub fn command(host: &str, configuration: Option<&Path>, remote: &str) -> Comman
 /// ssh's own words on one line, with what to do when they are known.
 #[must_use]
 pub fn explain(host: &str, said: &str) -> String {
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| is_telling(line)).collect();
+    let lines: Vec<&str> = said.lines().filter(|line| is_telling(line)).map(str::trim).collect();
     let told = lines[lines.len().saturating_sub(3)..].join("; ");
     match HINTS.iter().find(|(sign, _)| said.contains(sign)) {
         Some((_, hint)) => format!("{told} ({})", hint.replace("HOST", host)),
@@ -72,9 +72,10 @@ pub fn explain(host: &str, said: &str) -> String {
     }
 }
 
-/// Frames of a warning say nothing.
+/// Frames of a warning say nothing. What is indented is a command that some distributions propose: it would
+/// remove a key before anybody has found out why it changed.
 fn is_telling(line: &str) -> bool {
-    line.chars().any(char::is_alphanumeric)
+    line.chars().any(char::is_alphanumeric) && !line.starts_with(char::is_whitespace)
 }
 
 #[cfg(test)]
@@ -98,6 +99,10 @@ mod tests {
              verification failed.\r\n",
             "@@@@@@@@@@@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n@@@@@@@@@@@\nHost key \
              verification failed.\n",
+            "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\nOffending ED25519 key in \
+             /root/.ssh/known_hosts:3\r\n  remove with:\r\n  ssh-keygen -f \"/root/.ssh/known_hosts\" -R \
+             \"vm9\"\r\nHost key for vm9 has changed and you have requested strict checking.\r\nHost key \
+             verification failed.\r\n",
             "root@10.0.0.1: Permission denied (publickey).\n",
             "ssh: connect to host 10.0.0.1 port 22: Connection refused\n",
             "ssh: connect to host 10.0.0.1 port 22: Connection timed out\n",

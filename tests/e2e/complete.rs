@@ -144,7 +144,7 @@ fn assert_bundle_is_whole(bundle: &Path) {
 }
 
 /// A run of exactly 32 hexadecimal digits, which is what passwords look like here.
-fn secret_in(text: &str) -> Option<&str> {
+pub fn secret_in(text: &str) -> Option<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     words.into_iter().find(|word| word.len() == 32 && word.bytes().all(|b| b.is_ascii_hexdigit()))
 }

@@ -51,6 +51,11 @@ pub struct Hosts {
 impl Hosts {
     /// Up to 200 hosts, each answering ssh, or None after saying that the test is skipped.
     pub fn new(count: u8) -> Option<Self> {
+        Self::with_clocks(count, |_| 0)
+    }
+
+    /// The same; the monotonic clock of the host of that number is so many seconds ahead of this machine's.
+    pub fn with_clocks(count: u8, ahead_s: impl Fn(u8) -> u32) -> Option<Self> {
         assert!((1..=200).contains(&count));
         if !may_mount() || PROGRAMS.iter().any(|program| require(program).is_none()) {
             return None;
@@ -65,7 +70,7 @@ impl Hosts {
         });
         let known: Vec<_> = sites.iter().map(|site| (site.name(), site.address(), site.key())).collect();
         desk.introduce(&known);
-        let hosts = sites.into_iter().map(Site::boot).collect();
+        let hosts = sites.into_iter().zip(1..).map(|(site, number)| site.boot(ahead_s(number))).collect();
         Some(Self { hosts, desk, folder })
     }
 
@@ -121,6 +126,16 @@ instances:
     /// A host's processes, without the sshd that waits for connections.
     pub fn processes(&self, host: &str) -> Vec<Process> {
         self.host(host).processes()
+    }
+
+    /// A program on a host, started from here: no connection has a part in it.
+    pub fn inside(&self, host: &str, program: &str) -> Command {
+        self.host(host).command(program)
+    }
+
+    /// Where this machine sees a path of a host that is up.
+    pub fn path(&self, host: &str, path: &str) -> PathBuf {
+        self.host(host).path(path)
     }
 
     /// Stops every process of a host. Its kernel still answers. A connection that is just being

@@ -118,13 +118,16 @@ impl Site {
         run(self.holder.command(&tool("mount")).args(["-o", "remount,bind,ro", "/"]));
     }
 
-    /// Starts it: sshd is its first process.
-    pub fn boot(self) -> Host {
+    /// Starts it: sshd is its first process. Its monotonic clock is so many seconds ahead of this machine's.
+    pub fn boot(self, ahead_s: u32) -> Host {
         let log = self.folder.with_extension("log");
         let mut start = mortal("nsenter");
         self.holder.enter(&mut start);
+        start.arg(tool("unshare"));
+        if ahead_s > 0 {
+            start.args(["--time", &format!("--monotonic={ahead_s}")]);
+        }
         let init = start
-            .arg(tool("unshare"))
             .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
             .arg(tool("sshd"))
             .args(["-D", "-e", "-f", "/run/sshd_config"])
@@ -209,6 +212,13 @@ impl Host {
 
     pub fn thaw(&self) {
         self.members().iter().for_each(|process| processes::signal(process.pid, Signal::SIGCONT));
+    }
+
+    /// A program among its processes, in its filesystem.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(tool("nsenter"));
+        command.arg(format!("--target={}", self.pid)).args(["--mount", "--pid"]).arg(tool(program));
+        command
     }
 
     /// Ends it as a loss of power does.
