@@ -7,6 +7,7 @@ mod refused;
 mod sixteen;
 mod ssh;
 mod stopped;
+mod sweep;
 mod whole;
 
 use std::fs;
