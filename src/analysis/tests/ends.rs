@@ -1,0 +1,1 @@
+//! Ends of a run: who was there, and what was measured, however it ended.
