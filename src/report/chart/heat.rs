@@ -132,7 +132,8 @@ impl Grid {
         let bounds = place(self.low).zip(place(self.high));
         let Some(((low, high), at)) = bounds.zip(place(value).or(place(self.low))) else { return 0 };
         if high <= low {
-            return STEPS - 1;
+            // Nothing but zeros was measured: a stall is light, and warm-up beyond it is dark.
+            return if at > high { STEPS - 1 } else { 0 };
         }
         (((at - low) / (high - low)).clamp(0.0, 1.0) * (STEPS - 1) as f64).round() as usize
     }
@@ -314,6 +315,10 @@ mod tests {
         let drawn = draw(&map(Shade::Blues, rows)).unwrap();
         assert!(drawn.svg.contains("not measured") && drawn.svg.contains("#C9CED4"));
         assert_eq!(drawn.readout.series[1].text[3], "0");
+        let mut warmed = vec![(-1, 100.0)];
+        warmed.extend((0..6).map(|s| (s, 0.0)));
+        let grid = Grid::of(&map(Shade::Blues, vec![warmed]));
+        assert_eq!((grid.step(0.0), grid.step(100.0)), (0, STEPS - 1), "nothing completed after warm-up");
         let hours = (0..16).map(|n| (0..3600).map(|s| (s, ((s * 7 + n) % 90) as f64)).collect());
         let size = draw(&map(Shade::Oranges, hours.collect())).unwrap().svg.len();
         assert!(size < 700_000, "{size}");
