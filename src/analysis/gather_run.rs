@@ -184,6 +184,12 @@ impl GatheredRun {
         instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
     }
 
+    /// Whether it lost instances, and the others ended as planned: what came later did not interrupt it.
+    pub fn went_on_without_some(&self) -> bool {
+        let mut lost = self.instances.iter().filter(|own| own.lost.is_some()).peekable();
+        lost.peek().is_some() && self.instances.iter().all(|own| own.done || own.lost.is_some())
+    }
+
     /// Instances that took part to their end.
     pub fn present(&self) -> usize {
         self.instances.iter().filter(|instance| self.stayed(instance)).count()

@@ -31,6 +31,9 @@ pub fn every_instance_present(run: &GatheredRun, gathered: &Gathered, analysis: 
     }
     let present = analysis.instances_present;
     let text = match missing.is_empty() {
+        true if run.shortfall.is_none() => {
+            format!("all {planned} instances took part as far as the journal goes")
+        }
         true => format!("all {planned} instances took part, each to its end"),
         false => {
             format!("{present} of {planned} instances took part to their end; {}", missing.join("; "))

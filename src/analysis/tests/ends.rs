@@ -105,12 +105,19 @@ fn before_the_first_second_nobody_lags_behind() {
     let killed = analyzed(lines.clone()).runs.remove(0);
     assert_eq!((killed.instances_present, lost_hosts(&killed)), (4, vec![]));
     assert_eq!(finding(&killed, "every_instance_present").holds, None);
+    let later = analyzed(until([3, 3, 2, 3])).runs.remove(0);
+    let present = finding(&later, "every_instance_present");
+    assert_eq!(present.text, "all 4 instances took part as far as the journal goes");
 
     let mut interrupted = lines.clone();
     interrupted.extend((0..4).map(|instance| ended(instance, LoadEndCause::Stopped, 0.0)));
     close(&mut interrupted, Ending::Interrupted, Some("interrupted"));
+    interrupted.pop();
+    let reason = Some("stopped by its user".to_owned());
+    interrupted.push((COORDINATOR.to_owned(), Record::Closed { ending: Ending::Interrupted, reason }));
     let run = analyzed(interrupted).runs.remove(0);
-    assert_eq!((run.instances_present, run.reason.as_deref()), (4, Some("interrupted")));
+    assert_eq!((run.instances_present, run.outcome), (4, Outcome::Interrupted));
+    assert_eq!(run.reason.as_deref(), Some("stopped by its user"), "not its own name");
 
     lines.push(lost("vm2"));
     close(&mut lines, Ending::Failed, Some("vm2: ssh: connection reset"));
@@ -206,4 +213,15 @@ fn a_clock_that_was_not_measured_again_counts_as_not_moved() {
     };
     assert_eq!(text(&|host| host != "vm3"), (Some(false), true));
     assert_eq!(text(&|_| false), (Some(true), false));
+}
+
+#[test]
+fn an_interrupt_after_a_run_that_went_on_without_some_did_not_interrupt_it() {
+    let mut lines = until([DURATION_S, 4, DURATION_S, DURATION_S]);
+    lines.push(lost("vm2"));
+    lines.extend([0, 2, 3].map(|instance| ended(instance, LoadEndCause::Time, 6.0)));
+    close(&mut lines, Ending::Interrupted, Some("3 of 4 instances ran to the end: vm2"));
+    let result = analyzed(lines);
+    assert_eq!((result.outcome, result.runs[0].outcome), (Outcome::Interrupted, Outcome::Partial));
+    assert_eq!(interrupted(true).outcome, Outcome::Interrupted);
 }
