@@ -228,9 +228,11 @@ fn segments(run: &GatheredRun, headline: Option<usize>) -> Vec<SegmentAnalysis> 
 
 fn observers(run: &GatheredRun, headline: Option<&Totals>) -> Vec<ObserverAnalysis> {
     let measured = || {
-        let segments = &run.merging.segments;
-        let begin = segments.first()?.segment.first.saturating_mul(SECOND_NS);
-        Some((begin, segments.last()?.segment.last.saturating_add(1).saturating_mul(SECOND_NS)))
+        let begin = run.merging.segments.first()?.segment.first.saturating_mul(SECOND_NS);
+        let last = run.merging.seconds.last()?;
+        // The last second may have been cut short.
+        let length_ns = i64::try_from(last.length_ns).unwrap_or(SECOND_NS);
+        Some((begin, last.second.saturating_mul(SECOND_NS).saturating_add(length_ns)))
     };
     let span = headline.map(Totals::span_ns).or_else(measured);
     let observers = run.observers.iter();

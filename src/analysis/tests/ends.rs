@@ -201,6 +201,23 @@ fn an_observers_warning_within_a_run_is_told() {
 }
 
 #[test]
+fn an_observer_is_told_to_the_end_of_a_last_second_that_was_cut_short() {
+    let story = Story { observed: Some(1.0), lost: Some((1, 1)), seconds: 5, ..Story::default() };
+    let mut lines = story.records();
+    let samples = lines.iter().filter(|line| line.0 == "node").count();
+    let end = lines.iter().rposition(|line| line.0 == "node").unwrap();
+    lines.remove(end);
+    for (_, record) in &mut lines {
+        if let Record::Event(Event::LoadSecond(load)) = record {
+            load.length_ns = if load.second == 4 { 100_000_000 } else { load.length_ns };
+        }
+    }
+    let run = conclude_records(story.plan(), lines).runs.remove(0);
+    assert_eq!((run.figures.as_ref(), samples), (None, 8), "facts, and a sample from -1 to 5");
+    assert_eq!(run.observers[0].device.unwrap().reads_per_s, 2_000.0);
+}
+
+#[test]
 fn a_clock_that_was_not_measured_again_counts_as_not_moved() {
     let text = |of: &dyn Fn(&str) -> bool| {
         let mut lines = Story { parted_ns: 80_000_000, ..Story::default() }.records();
