@@ -72,6 +72,14 @@ impl Shade {
         RGBColor(mix(0), mix(1), mix(2))
     }
 
+    /// Why a cell may have no value. A rate is 0 when nothing completed.
+    fn missing(self) -> &'static str {
+        match self {
+            Shade::Blues => "not measured",
+            Shade::Oranges => "nothing completed, or not measured",
+        }
+    }
+
     fn fold(self, values: &[f64]) -> f64 {
         match self {
             Shade::Blues => values.iter().sum::<f64>() / values.len() as f64,
@@ -234,7 +242,7 @@ fn draw_legend<'a>(root: &Root<'a>, map: &HeatMap, grid: &Grid, left: i32) -> Re
     if grid.values.iter().flatten().any(Option::is_none) {
         x += 8 + text_width(&high) + 40;
         root.draw(&Rectangle::new([(x, y - 12), (x + 34, y + 12)], NOTHING.filled()))?;
-        root.draw_text("nothing completed, or not measured", &style, (x + 46, y))?;
+        root.draw_text(map.shade.missing(), &style, (x + 46, y))?;
     }
     Ok(())
 }
@@ -314,6 +322,7 @@ mod tests {
         assert_eq!(grid.values[2][1..4], [Some(100.0), None, None]);
         let drawn = draw(&map(Shade::Blues, rows)).unwrap();
         assert!(drawn.svg.contains("not measured") && drawn.svg.contains("#C9CED4"));
+        assert!(!drawn.svg.contains("nothing completed"), "a stall has a value");
         assert_eq!(drawn.readout.series[1].text[3], "0");
         let mut warmed = vec![(-1, 100.0)];
         warmed.extend((0..6).map(|s| (s, 0.0)));
