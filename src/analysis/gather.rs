@@ -144,7 +144,7 @@ impl Gathered {
 
     fn finish_run(&mut self) {
         if let Some(run) = self.runs.last_mut() {
-            run.merging.finish();
+            run.finish();
         }
     }
 
@@ -162,11 +162,10 @@ impl Gathered {
             Some((Member::Instance(place), run)) => {
                 run.take(place, event, bytes, &mut self.notes);
             }
-            Some((Member::Observer(place), run)) => {
-                if let Event::Host(sample) = event {
-                    run.observers[place].samples.push(sample);
-                }
-            }
+            Some((Member::Observer(place), run)) => match event {
+                Event::Host(sample) => run.observers[place].samples.push(sample),
+                other => self.take_outside(from, other),
+            },
             None => self.take_outside(from, event),
         }
     }

@@ -53,6 +53,8 @@ pub struct GatheredInstance {
     pub server: Vec<ServerMoment>,
     /// How the load ended, if it lived to say so.
     pub ended: Option<LoadEnded>,
+    /// Its load ended as planned, and nobody had given it up by then.
+    pub done: bool,
     /// Why it did not take part to the end, as far as anybody said.
     pub lost: Option<String>,
 }
@@ -119,6 +121,7 @@ impl GatheredRun {
                     samples: device(known.as_deref()),
                     server: Vec::new(),
                     ended: None,
+                    done: false,
                     lost: None,
                     host: start.host,
                 }
@@ -151,12 +154,14 @@ impl GatheredRun {
         self.merging.seconds.last().map(|second| second.second)
     }
 
-    /// Whether an instance took part to the end of what was measured.
+    /// Whether an instance took part to its end, or to where the journal stops. What befell it once its
+    /// load had ended as planned took nothing away.
     pub fn stayed(&self, instance: &GatheredInstance) -> bool {
-        let reached = instance.last_second().zip(self.last_second()).is_some_and(|(own, all)| own >= all - 1);
-        let done = instance.ended.as_ref();
-        let done = done.is_some_and(|end| matches!(end.cause, LoadEndCause::Time | LoadEndCause::Events));
-        instance.lost.is_none() && (reached || done)
+        // Before the first second of all, nobody lags behind.
+        let before_all = -1 - i64::try_from(self.plan.warmup_s).unwrap_or(i64::MAX - 1);
+        let last = |second: Option<i64>| second.unwrap_or(before_all);
+        let reached = last(instance.last_second()) >= last(self.last_second()).saturating_sub(1);
+        instance.done || (instance.lost.is_none() && reached)
     }
 
     /// A host's clock was measured anew.
@@ -179,9 +184,22 @@ impl GatheredRun {
         instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
     }
 
-    /// Instances that took part to the end of what was measured.
+    /// Whether it lost instances, and the others ended as planned: what came later did not interrupt it.
+    pub fn went_on_without_some(&self) -> bool {
+        let mut lost = self.instances.iter().filter(|own| own.lost.is_some()).peekable();
+        lost.peek().is_some() && self.instances.iter().all(|own| own.done || own.lost.is_some())
+    }
+
+    /// Instances that took part to their end.
     pub fn present(&self) -> usize {
         self.instances.iter().filter(|instance| self.stayed(instance)).count()
+    }
+
+    /// The run is over: nothing more is merged.
+    pub fn finish(&mut self) {
+        let cause = |own: &GatheredInstance| own.ended.as_ref().map(|ended| ended.cause);
+        let stopped = |own| cause(own) == Some(LoadEndCause::Stopped) && own.lost.is_none();
+        self.merging.finish(&self.instances.iter().map(stopped).collect::<Vec<bool>>());
     }
 
     /// An event of an instance.
@@ -201,6 +219,9 @@ impl GatheredRun {
             }
             Event::LoadEnded(ended) => {
                 notes.extend(oddities(&ended).into_iter().map(|note| format!("{of}{note}")));
+                let as_planned = matches!(ended.cause, LoadEndCause::Time | LoadEndCause::Events);
+                // One that was given up may still be heard: it is told to stop while others go on.
+                instance.done = as_planned && instance.lost.is_none();
                 instance.ended = Some(ended);
             }
             Event::LoadFailed { reason } | Event::ServerFailed { reason, .. } => {

@@ -165,11 +165,13 @@ impl Merging {
         true
     }
 
-    /// Closes what is open: the run is over.
-    pub fn finish(&mut self) {
+    /// Closes what is open: the run is over. `stopped` tells of each instance whether it ended because it
+    /// was told to, and not because it was lost.
+    pub fn finish(&mut self, stopped: &[bool]) {
         while !self.open.is_empty() {
             self.close_first();
         }
+        self.leave_out_remnant(stopped);
         self.end_segment();
         if self.segments.len() == 1 && self.full.is_some() {
             self.whole.clear();
@@ -197,6 +199,24 @@ impl Merging {
             segments::extend(&mut self.cuts, second, &members);
         }
         self.merge_second(second, &parts, members);
+    }
+
+    /// Loads that are told to stop do so within moments of each other. When a second begins between these
+    /// moments, what some did in it is no stretch with fewer members: the measurement ended with the second
+    /// before.
+    fn leave_out_remnant(&mut self, stopped: &[bool]) {
+        let [.., before, last] = self.seconds.as_slice() else { return };
+        let is_remnant = !self.cuts.is_empty()
+            && last.second == before.second + 1
+            && last.length_ns < SECOND_NS.unsigned_abs()
+            && last.members.len() < before.members.len()
+            && last.members.iter().all(|place| before.members.contains(place))
+            && before.members.iter().all(|&place| stopped.get(place) == Some(&true));
+        if is_remnant {
+            self.seconds.pop();
+            self.cuts.pop();
+            self.current = SegmentTotals::new(self.instances);
+        }
     }
 
     fn merge_second(&mut self, second: i64, parts: &[Part], members: Vec<usize>) {
@@ -302,12 +322,44 @@ mod tests {
             assert!(merging.open.len() <= MOST_OPEN);
         }
         assert!(!merging.take(100, part(1, 1)), "closed long ago");
-        merging.finish();
+        merging.finish(&[]);
         assert_eq!(cut(&merging), [(vec![0, 1], 0, 4, 55), (vec![0], 5, 199, 1_950)]);
         let (place, full) = merging.full.as_ref().unwrap();
         assert_eq!((*place, full.all.latency.count(), full.each[1].latency.count()), (0, 55, 5));
         assert_eq!(merging.whole(0).unwrap().latency.count(), 2_000);
         assert_eq!(merging.seconds.len(), 203);
+    }
+
+    /// Three seconds of two instances, then so much of the next of the first alone.
+    fn with_remnant(length_ns: u64, stopped: &[bool]) -> Merging {
+        let mut merging = Merging::new(2, 2);
+        for second in -1..2 {
+            (0..2).for_each(|instance| assert!(merging.take(second, part(instance, 10))));
+        }
+        merging.take(2, Part { length_ns, ..part(0, 1) });
+        merging.finish(stopped);
+        merging.finish(stopped);
+        merging
+    }
+
+    #[test]
+    fn stopping_a_moment_later_is_no_stretch_of_its_own() {
+        let merging = with_remnant(800_000, &[true, true]);
+        assert_eq!(cut(&merging), [(vec![0, 1], 0, 1, 40)]);
+        assert_eq!((merging.seconds.len(), merging.whole(0).unwrap().latency.count()), (3, 20));
+        for (length_ns, stopped) in [(800_000, [true, false]), (1_000_000_000, [true, true])] {
+            let merging = with_remnant(length_ns, &stopped);
+            assert_eq!(cut(&merging)[1..], [(vec![0], 2, 2, 1)], "{length_ns} {stopped:?}");
+        }
+    }
+
+    #[test]
+    fn a_remnant_after_warm_up_leaves_nothing_measured() {
+        let mut merging = Merging::new(2, 2);
+        (0..2).for_each(|instance| assert!(merging.take(-1, part(instance, 10))));
+        merging.take(0, Part { length_ns: 1, ..part(1, 1) });
+        merging.finish(&[true, true]);
+        assert_eq!((cut(&merging), merging.seconds.len()), (Vec::new(), 1));
     }
 
     proptest! {
@@ -327,7 +379,7 @@ mod tests {
             for (_, second, instance) in told {
                 prop_assert!(merging.take(second, part(instance, 2)));
             }
-            merging.finish();
+            merging.finish(&[]);
             let mut expected = vec![(vec![0, 1, 2], 0, ends - 1, 6 * ends.unsigned_abs())];
             if ends < 20 {
                 expected.push((vec![0, 2], ends, 19, 4 * (20 - ends).unsigned_abs()));

@@ -42,7 +42,11 @@ pub fn of_run(run: &GatheredRun, gathered: &Gathered) -> (Outcome, Option<String
 fn told(run: &GatheredRun, gathered: &Gathered) -> (Outcome, Option<String>) {
     match (&run.shortfall, &gathered.closed) {
         (Some(None), _) => (Outcome::Complete, None),
-        (Some(reason), Some((Ending::Interrupted, _))) => (Outcome::Interrupted, reason.clone()),
+        (Some(reason), Some((Ending::Interrupted, why))) if !run.went_on_without_some() => {
+            // The name of the outcome is no reason for it.
+            let told = reason.clone().filter(|reason| reason != Outcome::Interrupted.name());
+            (Outcome::Interrupted, told.or_else(|| why.clone()))
+        }
         (Some(reason), _) if run.last_second().is_none() => (Outcome::Failed, reason.clone()),
         (Some(reason), _) => (Outcome::Partial, reason.clone()),
         (None, _) => (Outcome::Partial, Some(cut_short(gathered))),

@@ -11,6 +11,7 @@ use super::window::Ends;
 use super::{RunAnalysis, outcome, series};
 use crate::plan::Plan;
 use crate::protocol::clock::SECOND_NS;
+use crate::protocol::event::LoadEndCause;
 use crate::protocol::sample::HostSample;
 use crate::stats::cpu::cpu_shares;
 
@@ -22,7 +23,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
     let (outcome, reason) = outcome::of_run(run, gathered);
     let nothing = SegmentTotals::new(run.instances.len());
     let headline = headline(run).or((!run.is_fleet()).then_some((0, &nothing)));
-    let in_flight = in_flight(run, headline.map(|(place, _)| place));
+    let in_flight = in_flight(run, headline.map(|(_, totals)| totals));
     let views: Vec<View> = run
         .instances
         .iter()
@@ -76,28 +77,40 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
 }
 
 /// The segment whose figures are the run's: the longest with all planned instances, if it is long enough.
-/// With one instance it always is.
+/// With one instance it always is. Loads that all ended by their events had no duration to keep.
 fn headline(run: &GatheredRun) -> Option<(usize, &SegmentTotals)> {
     let (place, totals) = run.merging.full.as_ref()?;
     let measured: f64 = run.merging.segments.iter().map(|segment| segment.length_ns as f64).sum();
-    let planned = run.plan.duration_s.map_or(measured, |seconds| seconds as f64 * SECOND_NS as f64);
-    let covers = totals.all.length_ns as f64 >= LEAST_COVERED * planned;
+    let by_events = |own: &GatheredInstance| {
+        own.done && own.ended.as_ref().is_some_and(|ended| ended.cause == LoadEndCause::Events)
+    };
+    let duration_s = run.plan.duration_s.filter(|_| !run.instances.iter().all(by_events));
+    let base = duration_s.map_or(measured, |seconds| seconds as f64 * SECOND_NS as f64);
+    let covers = totals.all.length_ns as f64 >= LEAST_COVERED * base;
     (covers || !run.is_fleet()).then_some((*place, totals))
 }
 
-/// What was in flight at the ends of the headline; unknown unless every load lived to say so and the
-/// headline reaches the end.
-fn in_flight(run: &GatheredRun, headline: Option<usize>) -> Option<InFlight> {
-    if headline? + 1 < run.merging.segments.len() || run.instances.len() < run.plan.instances as usize {
+/// What was in flight at the ends of the headline; unknown unless every load lived to say so, and the
+/// headline begins at T0 and reaches the end of each.
+fn in_flight(run: &GatheredRun, headline: Option<&SegmentTotals>) -> Option<InFlight> {
+    let totals = headline?;
+    if totals.all.span_ns().0 != 0 || run.instances.len() < run.plan.instances as usize {
         return None;
     }
     let mut all = InFlight { ages_ns: Vec::new(), carried_in_ns: 0.0 };
-    for instance in &run.instances {
-        let ended = instance.ended.as_ref()?;
-        all.ages_ns.extend(&ended.in_flight_ns);
-        all.carried_in_ns += ended.carried_in_ns as f64;
+    for (instance, own) in run.instances.iter().zip(&totals.each) {
+        all.ages_ns.extend(ages_at_end(instance, own)?);
+        all.carried_in_ns += instance.ended.as_ref()?.carried_in_ns as f64;
     }
     Some(all)
+}
+
+/// Ages of what was in flight at the end of these seconds of an instance, ns; unknown unless its load lived
+/// to say so, and ended where they end.
+fn ages_at_end<'a>(instance: &'a GatheredInstance, totals: &Totals) -> Option<&'a [u64]> {
+    let ended = instance.ended.as_ref()?;
+    let is_end = i64::try_from(ended.measured_ns).is_ok_and(|end_ns| end_ns == totals.span_ns().1);
+    is_end.then_some(&ended.in_flight_ns)
 }
 
 /// One instance with its samples at the ends of the interval that counts.
@@ -135,7 +148,7 @@ impl<'a> View<'a> {
 
     fn analysis(&self, run: &GatheredRun, gathered: &Gathered) -> InstanceAnalysis {
         let instance = self.instance;
-        let ages = instance.ended.as_ref().map_or(&[][..], |ended| &ended.in_flight_ns);
+        let ages = ages_at_end(instance, self.totals).unwrap_or_default();
         let telemetry =
             Telemetry { device: self.device(), cpu: self.cpu(), rate: &|counter| self.rate(counter) };
         let disk = self.host.as_ref().zip(instance.samples.device.as_deref());
@@ -150,6 +163,7 @@ impl<'a> View<'a> {
             series: instance
                 .seconds
                 .iter()
+                .filter(|second| run.last_second().is_none_or(|last| second.second <= last))
                 .map(|second| InstanceSecond {
                     second: second.second,
                     tps: second.tps,
@@ -214,9 +228,11 @@ fn segments(run: &GatheredRun, headline: Option<usize>) -> Vec<SegmentAnalysis> 
 
 fn observers(run: &GatheredRun, headline: Option<&Totals>) -> Vec<ObserverAnalysis> {
     let measured = || {
-        let segments = &run.merging.segments;
-        let begin = segments.first()?.segment.first.saturating_mul(SECOND_NS);
-        Some((begin, segments.last()?.segment.last.saturating_add(1).saturating_mul(SECOND_NS)))
+        let begin = run.merging.segments.first()?.segment.first.saturating_mul(SECOND_NS);
+        let last = run.merging.seconds.last()?;
+        // The last second may have been cut short.
+        let length_ns = i64::try_from(last.length_ns).unwrap_or(SECOND_NS);
+        Some((begin, last.second.saturating_mul(SECOND_NS).saturating_add(length_ns)))
     };
     let span = headline.map(Totals::span_ns).or_else(measured);
     let observers = run.observers.iter();

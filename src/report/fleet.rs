@@ -65,9 +65,16 @@ fn segment_row(run: &RunAnalysis, segment: &SegmentAnalysis) -> HeadlineRow {
     }
 }
 
-/// `12–60`: seconds as they pass, so that the last one ends at the second number.
+/// `12–60`: seconds as they pass, so that the last one ends at the second number; `12–59.3` when it was cut
+/// short.
 fn between(segment: &SegmentAnalysis) -> String {
-    format!("{}–{}", segment.first_second, segment.last_second.saturating_add(1))
+    let (first, end) = (segment.first_second, segment.last_second.saturating_add(1));
+    let cut = end.saturating_sub(first) as f64 - segment.seconds;
+    // More than a second is missing where nobody reported one.
+    match (0.05..1.0).contains(&cut) {
+        true => format!("{first}–{:.1}", end as f64 - cut),
+        false => format!("{first}–{end}"),
+    }
 }
 
 /// What must stand beside the figures of a run of several instances.
@@ -216,7 +223,10 @@ fn observer_grid(run: &RunAnalysis) -> Grid {
     rows.iter_mut().for_each(|row| row.resize_with(width, || MISSING.to_owned()));
     Grid {
         title: "Observers".to_owned(),
-        hint: "Hosts that only sampled, over the same seconds.",
+        hint: match run.figures.is_some() {
+            true => "Hosts that only sampled, over the same seconds.",
+            false => "Hosts that only sampled, over all seconds of the run.",
+        },
         headers,
         rows,
         labels: 2,
@@ -259,4 +269,31 @@ pub(super) fn scaling_points(result: &ResultAnalysis) -> Vec<(u32, f64, Option<f
     let threads = result.runs.iter().map(|run| run.threads).collect::<std::collections::BTreeSet<_>>();
     let differ = points.first().map(|point| point.0) != points.last().map(|point| point.0);
     if differ && threads.len() == 1 { points } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_that_was_cut_short_says_where() {
+        let told = |seconds| {
+            let (hosts, latency) = (Vec::new(), None);
+            let (first_second, last_second, headline) = (12, 59, false);
+            let (transactions, tps, errors) = (0, 0.0, 0);
+            between(&SegmentAnalysis {
+                hosts,
+                first_second,
+                last_second,
+                seconds,
+                headline,
+                transactions,
+                tps,
+                latency,
+                errors,
+            })
+        };
+        assert_eq!([told(48.0), told(47.3), told(47.996)], ["12–60", "12–59.3", "12–60"]);
+        assert_eq!(told(46.0), "12–60", "two seconds within it were never reported");
+    }
 }

@@ -72,6 +72,8 @@ struct RunSection<'a> {
     findings: Vec<FindingRow<'a>>,
     device_name: &'a str,
     device: Vec<(&'static str, String)>,
+    /// Why `device` is empty, if it is.
+    no_device: &'static str,
     anatomy: Vec<(&'static str, String)>,
     statements: Vec<String>,
     grids: Vec<Grid>,
@@ -212,6 +214,12 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
         findings: run.findings.iter().map(finding).collect(),
         device_name: run.device_name.as_deref().unwrap_or("unknown device"),
         device: rates.map(document::device_columns).unwrap_or_default(),
+        no_device: match figures_of {
+            Some(_) => "It was not sampled.",
+            None => {
+                "There is no interval of all instances together; what each device did is told instance by instance."
+            }
+        },
         anatomy: figures_of.map(document::anatomy).unwrap_or_default(),
         statements: fleet::statements(run),
         grids: fleet::grids(run),

@@ -14,7 +14,7 @@ pub(super) const TIME: &str = "Time since the start of measuring (s)";
 /// The charts of a run, in reading order.
 pub(super) fn charts(run: &RunAnalysis) -> Vec<Chart> {
     let points = &run.series;
-    let mut charts = vec![throughput(points), latency(points), percentiles(&run.percentiles)];
+    let mut charts = vec![throughput(points), latency(points), percentiles(run)];
     charts.extend(device(points));
     charts.push(host(points));
     charts.extend(database(points));
@@ -49,7 +49,8 @@ fn latency(points: &[SecondPoint]) -> Chart {
     chart
 }
 
-fn percentiles(percentiles: &[(f64, f64)]) -> Chart {
+fn percentiles(run: &RunAnalysis) -> Chart {
+    let percentiles = &run.percentiles;
     let points = percentiles.iter().map(|&(percentile, ms)| (percentile, Some(ms))).collect();
     let all = Series { name: "latency".to_owned(), points, style: Style::Line, colour: Colour::Blue };
     let scale = Scale::nines(percentiles.iter().map(|(percentile, _)| *percentile));
@@ -61,7 +62,10 @@ fn percentiles(percentiles: &[(f64, f64)]) -> Chart {
         series: vec![all],
         shaded: None,
         size: Size::Wide,
-        when_empty: "no data: no transaction completed in the measured interval".to_owned(),
+        when_empty: match run.figures {
+            Some(_) => "no data: no transaction completed in the measured interval".to_owned(),
+            None => "no data: the instances were not all together for long enough".to_owned(),
+        },
     };
     chart.y = log_if_spread(&chart);
     chart

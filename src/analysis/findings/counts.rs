@@ -40,7 +40,7 @@ pub fn closed_loop(analysis: &RunAnalysis, in_flight: Option<&InFlight>) -> Find
     let Some(InFlight { ages_ns, carried_in_ns }) = in_flight else {
         let why = match analysis.instances {
             1 => "the load did not live to say what was in flight at the ends",
-            _ => "not every load lived to say what was in flight at the ends",
+            _ => "what was in flight at the ends of these seconds is not known of every instance",
         };
         return unknown(id, title, why);
     };
@@ -99,7 +99,9 @@ pub fn in_flight_at_end(analysis: &RunAnalysis, in_flight: Option<&InFlight>) ->
     let (Some(in_flight), Some(latency)) = (in_flight, figures.latency) else {
         let why = match analysis.instances {
             1 => "nothing completed, or the load did not live to count what was in flight",
-            _ => "nothing completed, or not every load lived to count what was in flight",
+            _ => {
+                "nothing completed, or what was in flight at the end of these seconds is not known of every instance"
+            }
         };
         return unknown(id, title, why);
     };

@@ -10,7 +10,7 @@ use crate::analysis::{Finding, RunAnalysis};
 /// Clocks may differ by this much, bounds included, for a window to be common: a twentieth of a second.
 const MOST_APART_MS: f64 = 50.0;
 
-/// Every planned instance took part to the end of the interval.
+/// Every planned instance took part to its end.
 pub fn every_instance_present(run: &GatheredRun, gathered: &Gathered, analysis: &RunAnalysis) -> Finding {
     let (id, title) = ("every_instance_present", "Every instance present");
     let planned = run.plan.instances as usize;
@@ -31,9 +31,12 @@ pub fn every_instance_present(run: &GatheredRun, gathered: &Gathered, analysis: 
     }
     let present = analysis.instances_present;
     let text = match missing.is_empty() {
-        true => format!("all {planned} instances took part in every measured second"),
+        true if run.shortfall.is_none() => {
+            format!("all {planned} instances took part as far as the journal goes")
+        }
+        true => format!("all {planned} instances took part, each to its end"),
         false => {
-            format!("{present} of {planned} instances measured the whole interval; {}", missing.join("; "))
+            format!("{present} of {planned} instances took part to their end; {}", missing.join("; "))
         }
     };
     Finding { id, title, holds: Some(missing.is_empty()), text }
@@ -93,9 +96,16 @@ pub fn common_window(run: &GatheredRun) -> Finding {
 }
 
 /// How far the instances' clocks have parted since the start, ms, as last measured. A machine that was
-/// paused or whose clock is steered comes out of step with the others' seconds.
+/// paused or whose clock is steered comes out of step with the others' seconds. An offset is told when a
+/// better one is found, so a clock of which none was told counts as not moved; `None` when that is true of all.
 fn parted_ms(instances: &[GatheredInstance]) -> Option<f64> {
-    let moved = |own: &GatheredInstance| Some(i128::from(own.clock_later?.0) - i128::from(own.clock?.0));
+    if instances.iter().all(|own| own.clock_later.is_none()) {
+        return None;
+    }
+    let moved = |own: &GatheredInstance| {
+        let began = own.clock?;
+        Some(i128::from(own.clock_later.unwrap_or(began).0) - i128::from(began.0))
+    };
     Some(spread_ms(&instances.iter().map(moved).collect::<Option<Vec<_>>>()?))
 }
 

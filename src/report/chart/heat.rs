@@ -72,6 +72,14 @@ impl Shade {
         RGBColor(mix(0), mix(1), mix(2))
     }
 
+    /// Why a cell may have no value. A rate is 0 when nothing completed.
+    fn missing(self) -> &'static str {
+        match self {
+            Shade::Blues => "not measured",
+            Shade::Oranges => "nothing completed, or not measured",
+        }
+    }
+
     fn fold(self, values: &[f64]) -> f64 {
         match self {
             Shade::Blues => values.iter().sum::<f64>() / values.len() as f64,
@@ -132,7 +140,8 @@ impl Grid {
         let bounds = place(self.low).zip(place(self.high));
         let Some(((low, high), at)) = bounds.zip(place(value).or(place(self.low))) else { return 0 };
         if high <= low {
-            return STEPS - 1;
+            // Nothing but zeros was measured: a stall is light, and warm-up beyond it is dark.
+            return if at > high { STEPS - 1 } else { 0 };
         }
         (((at - low) / (high - low)).clamp(0.0, 1.0) * (STEPS - 1) as f64).round() as usize
     }
@@ -233,7 +242,7 @@ fn draw_legend<'a>(root: &Root<'a>, map: &HeatMap, grid: &Grid, left: i32) -> Re
     if grid.values.iter().flatten().any(Option::is_none) {
         x += 8 + text_width(&high) + 40;
         root.draw(&Rectangle::new([(x, y - 12), (x + 34, y + 12)], NOTHING.filled()))?;
-        root.draw_text("nothing completed, or not measured", &style, (x + 46, y))?;
+        root.draw_text(map.shade.missing(), &style, (x + 46, y))?;
     }
     Ok(())
 }
@@ -313,7 +322,12 @@ mod tests {
         assert_eq!(grid.values[2][1..4], [Some(100.0), None, None]);
         let drawn = draw(&map(Shade::Blues, rows)).unwrap();
         assert!(drawn.svg.contains("not measured") && drawn.svg.contains("#C9CED4"));
+        assert!(!drawn.svg.contains("nothing completed"), "a stall has a value");
         assert_eq!(drawn.readout.series[1].text[3], "0");
+        let mut warmed = vec![(-1, 100.0)];
+        warmed.extend((0..6).map(|s| (s, 0.0)));
+        let grid = Grid::of(&map(Shade::Blues, vec![warmed]));
+        assert_eq!((grid.step(0.0), grid.step(100.0)), (0, STEPS - 1), "nothing completed after warm-up");
         let hours = (0..16).map(|n| (0..3600).map(|s| (s, ((s * 7 + n) % 90) as f64)).collect());
         let size = draw(&map(Shade::Oranges, hours.collect())).unwrap().svg.len();
         assert!(size < 700_000, "{size}");

@@ -160,6 +160,8 @@ fn a_sweep_has_scaling_heat_maps_and_observers() {
 #[test]
 fn a_fleet_without_headline_shows_its_stretches() {
     let page = render(&[sample::fleet::lost(12)]).unwrap();
+    assert!(!page.contains("It was not sampled") && page.contains("told instance by instance"));
+    assert!(!page.contains("no transaction completed") && page.contains("not all together for long enough"));
     assert_eq!(unbalanced(&page), None);
     assert!(page.contains("· seconds 12–60") && page.contains("No headline"));
     assert_eq!(page.matches("<td class=\"n tps\">–</td>").count(), 1);
