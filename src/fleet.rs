@@ -294,7 +294,10 @@ impl Fleet {
     }
 
     fn lose_connection(&mut self, place: usize) -> Incoming {
-        let noticed = if self.agents[place].ready { "its output ended" } else { "it did not answer" };
+        let noticed = match self.agents[place].ready {
+            true => "its output ended",
+            false => "its connection ended without a word; does its login shell run commands?",
+        };
         let reason = self.agents[place].explain(noticed, Duration::from_millis(200));
         self.lose(place, reason)
     }
@@ -304,7 +307,11 @@ impl Fleet {
             |agent: &Agent| agent.heard.elapsed() >= if agent.ready { SILENCE } else { CONNECT_SILENCE };
         let place = self.agents.iter().position(|agent| !self.quitting && !agent.lost && silent(agent))?;
         let seconds = self.agents[place].heard.elapsed().as_secs_f64();
-        let reason = self.agents[place].explain(&format!("nothing heard for {seconds:.0} s"), Duration::ZERO);
+        let mut noticed = format!("nothing heard for {seconds:.0} s");
+        if !self.agents[place].ready {
+            noticed += "; does its login shell wait for something?";
+        }
+        let reason = self.agents[place].explain(&noticed, Duration::ZERO);
         Some(self.lose(place, reason))
     }
 

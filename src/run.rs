@@ -111,6 +111,11 @@ pub enum Progress<'a> {
         /// How many.
         count: usize,
     },
+    /// Servers are still being waited for.
+    Waiting {
+        /// On these hosts.
+        hosts: &'a [String],
+    },
     /// Stopping, because the user asked for it.
     Interrupted,
     /// Something worth knowing that stops nothing.

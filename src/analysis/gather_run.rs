@@ -74,6 +74,8 @@ pub struct GatheredObserver {
 pub struct SecondFigures {
     /// Relative to T0.
     pub second: i64,
+    /// Load threads that ran at its end.
+    pub threads: u32,
     /// Transactions a second.
     pub tps: f64,
     /// 99th percentile, ms; `None` when nothing completed.
@@ -92,6 +94,12 @@ impl GatheredInstance {
     /// Last second that it reported, warm-up included.
     pub fn last_second(&self) -> Option<i64> {
         self.seconds.iter().map(|second| second.second).max()
+    }
+
+    /// The first measured second at whose end its load threads ran.
+    pub fn first_at_work(&self) -> Option<i64> {
+        let measured = self.seconds.iter().filter(|second| second.second >= 0 && second.threads > 0);
+        measured.map(|second| second.second).min()
     }
 }
 
@@ -164,6 +172,12 @@ impl GatheredRun {
         instance.done || (instance.lost.is_none() && reached)
     }
 
+    /// Whether seconds were measured before its load threads ran: a host that stood still at the start.
+    pub fn was_late(&self, instance: &GatheredInstance) -> bool {
+        let measured = self.last_second().is_some_and(|second| second >= 0);
+        self.is_fleet() && measured && instance.first_at_work().is_none_or(|first| first > 0)
+    }
+
     /// A host's clock was measured anew.
     pub fn note_clock(&mut self, host: &str, clock: (i64, i64)) {
         if let Some(Member::Instance(place)) = self.member(host) {
@@ -192,7 +206,8 @@ impl GatheredRun {
 
     /// Instances that took part to their end.
     pub fn present(&self) -> usize {
-        self.instances.iter().filter(|instance| self.stayed(instance)).count()
+        let all_along = |own: &&GatheredInstance| self.stayed(own) && !self.was_late(own);
+        self.instances.iter().filter(all_along).count()
     }
 
     /// The run is over: nothing more is merged.
@@ -251,12 +266,14 @@ impl GatheredRun {
         };
         instance.seconds.push(SecondFigures {
             second: number,
+            threads: second.threads,
             tps: second.latency.count as f64 * 1e9 / second.length_ns.max(1) as f64,
             p99_ms: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e6),
         });
         let part = Part {
             instance: place,
             length_ns: second.length_ns,
+            threads: second.threads,
             transactions: second.latency.count,
             latency,
             statements: [second.reads, second.writes, second.other],

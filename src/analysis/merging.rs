@@ -13,12 +13,17 @@ use crate::stats::segments::{self, Segment};
 /// for longer than eight is lost.
 const MOST_OPEN: usize = 64;
 
+/// Instances that stop together do so within this, ns.
+const MOST_SHORTER_NS: u64 = 50_000_000;
+
 /// What one instance completed in one second.
 pub struct Part {
     /// Place of the instance in the run.
     pub instance: usize,
     /// Length of the second, ns.
     pub length_ns: u64,
+    /// Load threads that ran at its end.
+    pub threads: u32,
     /// Transactions that it counted.
     pub transactions: u64,
     /// Their latency, as far as it is readable.
@@ -27,6 +32,13 @@ pub struct Part {
     pub statements: [u64; 3],
     /// SQL errors by code.
     pub errors: BTreeMap<u16, u64>,
+}
+
+/// Of several instances, leaves those that took part in the whole second: an instance is a member while its
+/// load threads run, and what it did in a piece of a second is not its second.
+fn retain_members(parts: &mut Vec<Part>) {
+    let longest_ns = parts.iter().map(|part| part.length_ns).max().unwrap_or(0);
+    parts.retain(|part| part.threads > 0 && part.length_ns.saturating_add(MOST_SHORTER_NS) >= longest_ns);
 }
 
 /// Sums over seconds.
@@ -188,6 +200,9 @@ impl Merging {
     fn close_first(&mut self) {
         let Some((second, mut parts)) = self.open.pop_first() else { return };
         self.closed = Some(second);
+        if self.planned > 1 {
+            retain_members(&mut parts);
+        }
         parts.sort_by_key(|part| part.instance);
         let mut members: Vec<usize> = parts.iter().map(|part| part.instance).collect();
         members.dedup();
@@ -296,6 +311,7 @@ mod tests {
         let mut latency = LatencyHistogram::new();
         latency.record_n(1_000_000 * (instance as u64 + 1), transactions);
         Part {
+            threads: 1,
             instance,
             length_ns: 1_000_000_000,
             transactions,

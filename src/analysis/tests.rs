@@ -117,6 +117,19 @@ fn without_a_headline_each_instance_has_what_it_measured_even_if_none_was_lost()
 }
 
 #[test]
+fn an_instance_whose_load_did_not_run_is_no_member() {
+    let run = Story { late_s: 2, ..Story::default() }.run();
+    let cut: Vec<_> = run.segments.iter().map(|s| (s.hosts.len(), s.first_second, s.last_second)).collect();
+    assert_eq!(cut, [(3, 0, 1), (4, 2, 5)]);
+    assert_eq!((run.instances_present, run.figures.as_ref().unwrap().tps), (3, 1_600.0));
+    let present = finding(&run, "every_instance_present");
+    assert_eq!(present.holds, Some(false));
+    assert!(present.text.contains("vm2 began in second 3"), "{}", present.text);
+    let never = Story { late_s: 10, ..Story::default() }.run();
+    assert_eq!((&never.figures, never.segments.len()), (&None, 1));
+}
+
+#[test]
 fn a_killed_coordinator_leaves_a_partial_fleet() {
     let result = Story { closed: false, ..Story::default() }.analyzed();
     assert_eq!((result.outcome, result.runs[0].outcome), (Outcome::Partial, Outcome::Partial));

@@ -115,6 +115,10 @@ impl Terminal {
             Progress::Lost { reason, .. } => format!("LOST: {reason}"),
             Progress::Interval(interval) => interval_line(interval, self.is_fleet),
             Progress::ServersStopping { count } => format!("Stopping {} …", self.servers(*count)),
+            Progress::Waiting { hosts } if self.is_fleet => {
+                format!("Waiting for the server on {} …", hosts.join(", "))
+            }
+            Progress::Waiting { .. } => "Waiting for the server …".to_owned(),
             Progress::Interrupted => {
                 "Interrupted: stopping in good order; once more ends everything at once".to_owned()
             }

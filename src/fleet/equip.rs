@@ -9,13 +9,14 @@ use std::io::{self, BufRead, Read as _, Write};
 
 use sha2::{Digest as _, Sha256};
 
-/// Lines of the shell begin with it, so that what a login shell prints is not taken for them.
+/// Lines of the shell begin with it, so that what a login shell prints is not taken for them. An empty line
+/// comes first: a login shell's last line may have no end.
 const MARK: &str = "drivestone-host:";
 
 /// `$1` name of the file, `$2` its SHA-256, `$3` its size, `$4` `keep` or `remove`. One line without
 /// backslashes and single quotes: whatever the login shell is, it hands it on unchanged.
 const SCRIPT: &str = "\
-    umask 022; \
+    umask 022; echo; \
     echo drivestone-host: $(uname -s) $(uname -m); \
     d=${XDG_CACHE_HOME:-$HOME/.cache}/drivestone; f=$d/$1; t=$f.$(uname -n).$$; \
     good() { [ -f \"$1\" ] && [ \"$(sha256sum <\"$1\" | cut -c1-64)\" = \"$2\" ]; }; \
@@ -23,12 +24,13 @@ const SCRIPT: &str = "\
     no() { echo drivestone-host: \"$1\"; gone; }; \
     if good \"$f\" \"$2\"; then echo drivestone-host: here; exec \"$f\" agent; fi; \
     trap gone HUP INT TERM PIPE; \
+    if [ -d \"$f\" ]; then no \"found a folder in the place of $f\"; fi; \
     made() { mkdir -p \"$d\" && touch \"$t\"; }; \
     made || made || no \"could not make $t\"; \
     echo drivestone-host: send; \
     head -c \"$3\" >\"$t\"; \
     good \"$t\" \"$2\" && chmod 755 \"$t\" || no \"could not store $3 bytes as $t\"; \
-    \"$t\" --version >/dev/null || no \"could not run $t\"; \
+    \"$t\" --version >/dev/null || no \"could not run $t; is it mounted noexec?\"; \
     echo drivestone-host: here; \
     if [ \"$4\" = keep ]; then mv \"$t\" \"$f\" && exec \"$f\" agent; fi; \
     exec \"$t\" agent --remove-program";
@@ -172,8 +174,8 @@ mod tests {
 
     #[test]
     fn the_program_is_sent_when_it_is_asked_for() {
-        let banner = "Welcome to vm1\n\n** no use without permission **\n";
-        let (result, sent) = hand_over(&format!("{banner}{MARK} {}\n{MARK} send\n{MARK} here\n", here()));
+        let banner = "Welcome to vm1\n\n** no use without permission **\n\u{1b}]0;vm1\u{7}";
+        let (result, sent) = hand_over(&format!("{banner}\n{MARK} {}\n{MARK} send\n{MARK} here\n", here()));
         assert!(result.is_ok(), "{result:?}");
         assert_eq!(sent, equipment().size);
         let (result, sent) = hand_over(&format!("{MARK} {}\n{MARK} here\n", here()));

@@ -172,7 +172,8 @@ impl Desk {
     #[must_use]
     pub fn was_running_at(&self, moment_ns: i64) -> bool {
         let finished_ns = self.finished_ns.load(Ordering::Acquire);
-        finished_ns == 0 || finished_ns >= moment_ns
+        let began = self.began_ns().is_some_and(|began_ns| began_ns <= moment_ns);
+        began && (finished_ns == 0 || finished_ns >= moment_ns)
     }
 
     /// Age at `end_ns` of the transaction that was in flight then.

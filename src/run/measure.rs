@@ -1,5 +1,6 @@
 //! One measured interval.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::Progress;
@@ -18,6 +19,8 @@ use crate::result::{COORDINATOR, HostStart, Record};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(300);
 /// Longest wait for the first answered ping.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// An instance that completes nothing for so long is spoken of.
+const STALL_S: u32 = 10;
 /// Time between deciding on a start and starting: jobs must have arrived by then.
 const LEAD_NS: i64 = 300_000_000;
 
@@ -150,6 +153,7 @@ impl Session<'_> {
             halt: None,
             deadline: planned_end(starts),
             measured: 0,
+            idle_s: BTreeMap::new(),
         };
         while !course.running.is_empty() {
             if Instant::now() > course.deadline {
@@ -173,7 +177,9 @@ impl Session<'_> {
             }
         }
         if course.measured == 0 {
-            let reason = "no transaction completed in the measured interval".to_owned();
+            let losses = self.reasons_of_losses(|host| starts.iter().any(|start| start.host == host));
+            let reason =
+                losses.unwrap_or_else(|| "no transaction completed in the measured interval".to_owned());
             course.halt.get_or_insert(Halt::Failed(reason));
         }
         course.halt.map_or(Ok(()), Err)
@@ -182,6 +188,7 @@ impl Session<'_> {
     fn follow_event(&mut self, course: &mut Following, host: &str, event: &Event) {
         if let Event::LoadSecond(second) = event {
             course.measured += if second.second >= 0 { second.latency.count } else { 0 };
+            self.notice_stall(course, host, second.latency.count == 0);
         }
         let intervals = course.live.saw(host, event);
         self.show(&intervals);
@@ -200,8 +207,22 @@ impl Session<'_> {
                     let text = "the agent stopped the load before its time";
                     self.fail(course, host, labelled(self.plan, host, text), true);
                 }
-                _ => course.running.retain(|name| name != host),
+                _ => {
+                    course.running.retain(|name| name != host);
+                    // What becomes of it now takes nothing from this run.
+                    self.needed.retain(|name| name != host);
+                }
             }
+        }
+    }
+
+    /// A stall is data, but somebody should know of one that lasts.
+    fn notice_stall(&mut self, course: &mut Following, host: &str, is_idle: bool) {
+        let idle_s = course.idle_s.entry(host.to_owned()).or_default();
+        *idle_s = if is_idle { *idle_s + 1 } else { 0 };
+        if *idle_s == STALL_S {
+            let text = format!("nothing has completed for {STALL_S} s; does its server hang?");
+            self.warn(labelled(self.plan, host, &text));
         }
     }
 
@@ -235,15 +256,19 @@ impl Session<'_> {
         intervals.iter().for_each(|interval| self.watcher.saw(&Progress::Interval(interval)));
     }
 
-    /// What became of the instances that are missing at the end.
+    /// What became of the instances that are missing at the end. One whose load had ended by then is not.
     fn losses(&self, instances: &[String]) -> Option<String> {
-        let lost: Vec<&Host> =
-            self.hosts.iter().filter(|host| instances.contains(&host.name) && !host.takes_part()).collect();
-        let reasons: Vec<&str> = lost.iter().filter_map(|host| host.lost.as_deref()).collect();
-        let left = instances.len() - lost.len();
-        (!lost.is_empty()).then(|| {
-            format!("{left} of {} instances ran to the end: {}", instances.len(), reasons.join("; "))
-        })
+        let is_missing = |host: &str| instances.iter().any(|name| name == host) && self.is_needed(host);
+        let reasons = self.reasons_of_losses(is_missing)?;
+        let left = instances.iter().filter(|host| self.takes_part(host) || !self.is_needed(host)).count();
+        Some(format!("{left} of {} instances ran to the end: {reasons}", instances.len()))
+    }
+
+    /// Why instances do not take part any more.
+    fn reasons_of_losses(&self, of: impl Fn(&str) -> bool) -> Option<String> {
+        let lost = self.hosts.iter().filter(|host| host.is_instance() && of(&host.name));
+        let reasons: Vec<&str> = lost.filter_map(|host| host.lost.as_deref()).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 }
 
@@ -258,6 +283,8 @@ struct Following {
     deadline: Instant,
     /// Transactions of the measured interval so far.
     measured: u64,
+    /// For how many seconds each instance has completed nothing.
+    idle_s: BTreeMap<String, u32>,
 }
 
 /// The moments of a run that begins at `begin_ns` of our clock, in a host's.

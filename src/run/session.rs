@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
     /// whose plan stops it at a loss.
     pub(super) fn give_up(&mut self, host: &str, reason: String) -> Result<(), Halt> {
         let stops = self.plan.fleet.on_loss == LossPolicy::Stop || self.stage == Stage::Preparing;
-        let stops = stops && self.needed.iter().any(|needed| needed == host);
+        let stops = stops && self.is_needed(host);
         let Some(lost) = self.host(host).filter(|host| host.takes_part()) else { return Ok(()) };
         lost.lost = Some(reason.clone());
         self.record(host, Record::Lost { reason: reason.clone() });
@@ -167,6 +167,11 @@ impl<'a> Session<'a> {
         }
         self.put_to_rest(host);
         Ok(())
+    }
+
+    /// Whether what is being done now cannot do without a host.
+    pub(super) fn is_needed(&self, host: &str) -> bool {
+        self.needed.iter().any(|needed| needed == host)
     }
 
     pub(super) fn host(&mut self, name: &str) -> Option<&mut Host> {

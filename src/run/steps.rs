@@ -15,6 +15,8 @@ use crate::protocol::job::{PrepareJob, ServeJob};
 use crate::protocol::{Event, Job};
 use crate::result::Record;
 
+/// A wait for servers to stop is spoken of this often.
+const NOTICE: Duration = Duration::from_secs(10);
 /// Longest wait for a server: 15 min to start, and as long as that to have its data directory initialised.
 const START_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Patience with a server that stops after a run as planned, and after one that was cut short.
@@ -162,7 +164,7 @@ impl Session<'_> {
         self.watcher.saw(&Progress::ServersStopping { count: of.len() });
         let patience = if cut_short { SHORT_STOP_PATIENCE } else { STOP_PATIENCE };
         self.tell_servers_to_stop(&of, patience);
-        let deadline = Instant::now() + patience + STOP_MARGIN;
+        let (deadline, mut notice) = (Instant::now() + patience + STOP_MARGIN, Instant::now() + NOTICE);
         // Failures that come now are aftermath: the reason for the ending is known already.
         while Instant::now() < deadline {
             match self.next_event()? {
@@ -173,6 +175,10 @@ impl Session<'_> {
             }
             if left.is_empty() {
                 return Ok(());
+            }
+            if Instant::now() > notice {
+                notice += NOTICE;
+                self.watcher.saw(&Progress::Waiting { hosts: &left });
             }
         }
         Err(Halt::Failed(format!("the server on {} did not stop", left.join(", "))))

@@ -15,8 +15,13 @@ pub fn every_instance_present(run: &GatheredRun, gathered: &Gathered, analysis: 
     let (id, title) = ("every_instance_present", "Every instance present");
     let planned = run.plan.instances as usize;
     let mut missing: Vec<String> = Vec::new();
-    for instance in &analysis.per_instance {
-        let Some(reason) = &instance.lost else { continue };
+    for (instance, gathered) in analysis.per_instance.iter().zip(&run.instances) {
+        let Some(reason) = &instance.lost else {
+            if run.was_late(gathered) {
+                missing.push(format!("{} {}", instance.host, lateness(gathered)));
+            }
+            continue;
+        };
         let when = match instance.last_second {
             Some(second) => format!("lost after second {}", second.saturating_add(1)),
             None => "measured nothing".to_owned(),
@@ -36,10 +41,18 @@ pub fn every_instance_present(run: &GatheredRun, gathered: &Gathered, analysis: 
         }
         true => format!("all {planned} instances took part, each to its end"),
         false => {
-            format!("{present} of {planned} instances took part to their end; {}", missing.join("; "))
+            format!("{present} of {planned} instances took part all along; {}", missing.join("; "))
         }
     };
     Finding { id, title, holds: Some(missing.is_empty()), text }
+}
+
+/// How an instance that stood still at the start took part.
+fn lateness(instance: &GatheredInstance) -> String {
+    match instance.first_at_work() {
+        Some(first) => format!("began in second {}: its host stood still", first.saturating_add(1)),
+        None => "ran no load: its host stood still".to_owned(),
+    }
 }
 
 /// Hosts that were lost and are not part of the run, with their reasons.

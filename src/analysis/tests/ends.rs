@@ -126,7 +126,7 @@ fn before_the_first_second_nobody_lags_behind() {
     let present = finding(&run, "every_instance_present");
     assert_eq!(
         (present.holds, present.text.as_str()),
-        (Some(false), "3 of 4 instances took part to their end; vm2 measured nothing: ssh: connection reset")
+        (Some(false), "3 of 4 instances took part all along; vm2 measured nothing: ssh: connection reset")
     );
 }
 

@@ -32,6 +32,8 @@ pub struct Story {
     pub bound_ns: i64,
     /// An instance's clock falls behind by so much within the run, ns.
     pub parted_ns: i64,
+    /// The load threads of an instance begin only after so many measured seconds.
+    pub late_s: i64,
     /// Load threads of all instances have the same seeds.
     pub same_seeds: bool,
     /// Bytes at the observer for each byte in the guests; `None` without an observer.
@@ -54,6 +56,7 @@ impl Default for Story {
             late_ns,
             bound_ns,
             parted_ns: 1_000_000,
+            late_s: 0,
             same_seeds: false,
             observed: None,
             durable,
@@ -217,11 +220,14 @@ impl Story {
         say(&host_name, Record::Event(Event::Server(sample)));
         if second < self.seconds {
             let mut latency = LatencyHistogram::new();
-            self.mixes[instance].iter().for_each(|&(n, ns)| latency.record_n(ns, n));
+            let at_work = instance != 1 || second >= self.late_s;
+            if at_work {
+                self.mixes[instance].iter().for_each(|&(n, ns)| latency.record_n(ns, n));
+            }
             let load = LoadSecond {
                 second,
                 length_ns: SECOND_NS.unsigned_abs(),
-                threads: 4,
+                threads: if at_work { 4 } else { 0 },
                 reads: 14 * latency.count(),
                 writes: 4 * latency.count(),
                 other: 2 * latency.count(),
