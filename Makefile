@@ -42,3 +42,4 @@ lint:
 	@sh .ci/prepare build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --test vms -- -D warnings

@@ -28,10 +28,10 @@ pub use duration::DurationSpec;
 pub use error::SpecError;
 pub use fleet::{
     FilesystemSpec, IdleSpec, InstancesSpec, LEAST_MEMORY_BYTES, LibvirtSpec, MOST_HOSTS, MOST_MACHINES_EACH,
-    ObserverSpec, Vcpus, is_absolute_path, machine_name,
+    ObserverSpec, Vcpus, is_absolute_path, is_machine_name, machine_name,
 };
 pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec, is_name};
-pub use names::{HostName, is_host, is_hypervisor, is_object};
+pub use names::{HostName, is_host, is_hypervisor, is_object, ssh_host};
 pub use profile::{
     DatasetSpec, Ids, LoadSpec, LossSpec, ProfileSpec, ServerSpec, Tables, Threads, TransportSpec,
     WorkloadSpec, is_variable,

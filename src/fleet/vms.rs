@@ -13,6 +13,7 @@ mod program;
 pub mod remove;
 mod seed;
 pub mod state;
+mod unsure;
 mod uri;
 mod virsh;
 
@@ -23,6 +24,7 @@ use crate::plan::{InstancePlan, LibvirtPlan, Reach};
 use check::Checked;
 use remove::Removal;
 use state::{Inventory, Record, StateError};
+use unsure::{SETTLE, Unsure};
 pub use virsh::VirshError;
 
 /// Why there are no machines, or still some.
@@ -68,7 +70,7 @@ pub enum VmsError {
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
-    /// Something that a run made is still there; one line a reason.
+    /// Something that a run made is still there, or may yet come; one line a reason.
     #[error("{}\n`drivestone clean --remove` removes what is left, once that is mended", .0.join("\n"))]
     Left(Vec<String>),
     /// Making failed, and removing what was made failed as well.
@@ -165,6 +167,7 @@ pub struct Machines {
     record: Record,
     /// Whether there may be something to remove.
     made: bool,
+    unsure: Unsure,
     ssh_config: PathBuf,
     warnings: Vec<String>,
 }
@@ -183,9 +186,16 @@ impl Machines {
     ) -> Result<Self, VmsError> {
         let inventory = make::inventory(request)?;
         let record = Record::create(state, &inventory)?;
-        let mut machines =
-            Self { inventory, record, made: true, ssh_config: PathBuf::new(), warnings: Vec::new() };
-        match make::all(request, checked, &machines.inventory, &machines.record, watch) {
+        let mut machines = Self {
+            inventory,
+            record,
+            made: true,
+            unsure: Unsure::within(SETTLE),
+            ssh_config: PathBuf::new(),
+            warnings: Vec::new(),
+        };
+        let Self { inventory, record, unsure, .. } = &machines;
+        match make::all(request, checked, inventory, record, unsure, watch) {
             Ok(ready) => {
                 machines.ssh_config = ready.ssh_config;
                 machines.warnings = ready.warnings;
@@ -228,8 +238,12 @@ impl Machines {
 
     fn take_away(&mut self) -> Result<(), VmsError> {
         self.made = false;
-        Removal::of(&self.inventory).carry_out()?;
-        Ok(self.record.erase()?)
+        let mut left = self.unsure.calls();
+        match Removal::of(&self.inventory).carry_out() {
+            Err(VmsError::Left(reasons)) => left.extend(reasons),
+            removed => removed?,
+        }
+        if left.is_empty() { Ok(self.record.erase()?) } else { Err(VmsError::Left(left)) }
     }
 }
 
@@ -239,5 +253,30 @@ impl Drop for Machines {
             // On the way out of an error there is nobody to tell; the record stays if anything does.
             let _ = self.take_away();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use program::ProgramError;
+
+    #[test]
+    fn the_record_stays_for_what_may_yet_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let inventory = Inventory::new("0123abcd".into(), Vec::new());
+        let record = Record::create(folder.path(), &inventory).unwrap();
+        let path = record.path().to_owned();
+        let unsure = Unsure::within(Duration::ZERO);
+        let (uri, call) = ("qemu:///system".into(), "start x".into());
+        let cut = Err(VirshError::Program { uri, call, source: ProgramError::Slow(60) });
+        unsure.settle::<()>(cut, || false).unwrap_err();
+        let (ssh_config, warnings) = (PathBuf::new(), Vec::new());
+        let machines = Machines { inventory, record, made: true, unsure, ssh_config, warnings };
+        let left = machines.remove().unwrap_err().to_string();
+        assert!(left.contains("virsh start x: did not end within 60 s; nothing of it has shown"), "{left}");
+        assert!(left.ends_with("once that is mended") && path.exists(), "{left}");
     }
 }

@@ -9,7 +9,7 @@ use super::duration::DurationSpec;
 use super::error::SpecError;
 use super::hardware::HardwareSpec;
 use super::list::{deserialize_list, placed, refuse_repeated};
-use super::names::{HostName, HypervisorUri, LibvirtName, PackageName};
+use super::names::{HostName, HypervisorUri, LibvirtName, PackageName, ssh_host};
 use super::size::ByteSize;
 use super::source::Source;
 use super::text::{ValueError, deserialize_text, quoted};
@@ -155,6 +155,12 @@ pub fn machine_name(n: usize) -> String {
     format!("vm{}", n + 1)
 }
 
+/// Whether one of so many machines is called so.
+#[must_use]
+pub fn is_machine_name(name: &str, machines: usize) -> bool {
+    (0..machines).any(|n| machine_name(n) == name)
+}
+
 /// Whether a text is a path that means the same in every working directory.
 #[must_use]
 pub fn is_absolute_path(text: &str) -> bool {
@@ -200,14 +206,32 @@ fn check_instances(instances: &InstancesSpec, source: &Source) -> Result<(), Spe
     }
 }
 
-fn check_libvirt(libvirt: &LibvirtSpec, source: &Source) -> Result<(), SpecError> {
+fn check_hypervisors(libvirt: &LibvirtSpec, source: &Source) -> Result<(), SpecError> {
+    let field = "instances.libvirt.hypervisors";
     if libvirt.hypervisors.len() > MOST_HOSTS {
         let message =
             format!("{} hypervisors are listed; write at most {MOST_HOSTS}", libvirt.hypervisors.len());
-        return refuse(source, "instances.libvirt.hypervisors", message);
+        return refuse(source, field, message);
     }
-    let hypervisors = placed(source, "instances.libvirt.hypervisors", &libvirt.hypervisors);
-    refuse_repeated(hypervisors.map(|(place, uri)| (place, uri.as_str())))?;
+    let hypervisors = || placed(source, field, &libvirt.hypervisors);
+    refuse_repeated(hypervisors().map(|(place, uri)| (place, uri.as_str())))?;
+    let machines = libvirt.machines.get() as usize;
+    for (place, uri) in hypervisors() {
+        // ssh would go to the machine of that name by way of itself.
+        if let Some(host) = ssh_host(uri.as_str()).filter(|host| is_machine_name(host, machines)) {
+            let message = format!(
+                "{} is what a machine made for the run is called; give the hypervisor another alias in your ssh \
+                 configuration",
+                quoted(host)
+            );
+            return Err(SpecError::Refused { place: Box::new(place), message });
+        }
+    }
+    Ok(())
+}
+
+fn check_libvirt(libvirt: &LibvirtSpec, source: &Source) -> Result<(), SpecError> {
+    check_hypervisors(libvirt, source)?;
     let (machines, hosts) = (libvirt.machines.get() as usize, libvirt.hypervisors.len());
     if machines > MOST_MACHINES_EACH * hosts {
         let each = machines.div_ceil(hosts);
@@ -270,7 +294,7 @@ fn check_observers(spec: &HardwareSpec, source: &Source) -> Result<(), SpecError
     let libvirt = spec.instances.as_ref().and_then(|instances| instances.libvirt.as_ref());
     let made = libvirt.map_or(0, |libvirt| libvirt.machines.get() as usize);
     for (n, observer) in spec.observers.iter().enumerate() {
-        if (0..made).any(|machine| machine_name(machine) == observer.host.as_str()) {
+        if is_machine_name(observer.host.as_str(), made) {
             return Err(SpecError::Refused {
                 place: Box::new(source.item_place("observers", n, "host")),
                 message: format!(

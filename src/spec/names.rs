@@ -42,6 +42,18 @@ pub fn is_hypervisor(text: &str) -> bool {
         && text.len() <= LONGEST
 }
 
+/// The name of the host through which ssh reaches a hypervisor, if ssh does.
+#[must_use]
+pub fn ssh_host(uri: &str) -> Option<&str> {
+    let (driver, rest) = uri.split_once("://")?;
+    driver.split_once('+').filter(|(_, transport)| transport.contains("ssh"))?;
+    let authority = rest.split(['/', '?']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host =
+        host.strip_prefix('[').map_or_else(|| host.split(':').next(), |host| host.split(']').next())?;
+    (!host.is_empty()).then_some(host)
+}
+
 /// Letters, digits and `others`, beginning with a letter, a digit or `_`.
 fn is_word(text: &str, others: &str) -> bool {
     let first = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
@@ -160,6 +172,17 @@ mod tests {
             "-cqemu://a/s",
         ] {
             assert!(!is_hypervisor(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_of_hypervisors() {
+        for uri in ["qemu+ssh://vm1/system", "qemu+ssh://root@vm1:22/system", "qemu+libssh2://vm1?x=/y@z"] {
+            assert_eq!(ssh_host(uri), Some("vm1"), "{uri}");
+        }
+        assert_eq!(ssh_host("qemu+ssh://[fd00::1]:22/system"), Some("fd00::1"));
+        for uri in ["qemu:///system", "qemu+ssh:///system", "qemu+tls://vm1/system", "vm1"] {
+            assert_eq!(ssh_host(uri), None, "{uri}");
         }
     }
 

@@ -1,8 +1,7 @@
 //! Waits for a machine that was started: an address, ssh, cloud-init, the dataset's disk in its place.
 
 use std::net::IpAddr;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,8 +9,9 @@ use super::keys::{self, KeyPair, SshTarget};
 use super::make::Site;
 use super::program::{self, Ended, ProgramError};
 use super::seed::DATA_SERIAL;
-use super::virsh::Virsh;
+use super::state::MachineRecord;
 use super::{Stage, VmsError, Watch};
+use crate::fleet::ssh;
 
 /// Pause between questions.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -48,18 +48,41 @@ pub fn wait(
     let limit = Duration::from_secs(site.request.libvirt.boot_timeout_s);
     let mut boot = Boot { site, watch, started: Instant::now(), limit, told: None };
     let address = boot.address()?;
-    let target = SshTarget {
-        host: &site.machine.host,
-        address: &address,
-        uri: &site.machine.uri,
-        host_key: &host_key.public,
-    };
-    let config = keys::write_config(site.folder, &format!("{}.config", target.host), key, &[target])?;
-    boot.ssh(&config, &address)?;
-    let warning = boot.first_boot(&config)?;
-    boot.data_disk(&config)?;
+    let mut way = Way::to(site, key, host_key);
+    way.follow(Some(address))?;
+    boot.ssh(&mut way)?;
+    let warning = boot.first_boot(&mut way)?;
+    boot.data_disk(&way.config)?;
     boot.tell(Stage::Ready);
-    Ok(Booted { address, host_key: host_key.public.clone(), warning })
+    Ok(Booted { address: way.address, host_key: host_key.public.clone(), warning })
+}
+
+/// How ssh reaches the machine.
+struct Way<'a> {
+    host: &'a str,
+    uri: &'a str,
+    folder: &'a Path,
+    key: &'a KeyPair,
+    host_key: &'a KeyPair,
+    address: String,
+    config: PathBuf,
+}
+
+impl<'a> Way<'a> {
+    fn to(site: &'a Site<'_>, key: &'a KeyPair, host_key: &'a KeyPair) -> Self {
+        let MachineRecord { host, uri, .. } = site.machine;
+        Self { host, uri, folder: site.folder, key, host_key, address: String::new(), config: PathBuf::new() }
+    }
+
+    /// Goes by the address that libvirt knows now: a machine may get another while it boots.
+    fn follow(&mut self, seen: Option<String>) -> Result<(), VmsError> {
+        let Some(address) = seen.filter(|address| *address != self.address) else { return Ok(()) };
+        let target =
+            SshTarget { host: self.host, address: &address, uri: self.uri, host_key: &self.host_key.public };
+        self.config = keys::write_config(self.folder, &format!("{}.config", self.host), self.key, &[target])?;
+        self.address = address;
+        Ok(())
+    }
 }
 
 struct Boot<'a> {
@@ -113,7 +136,7 @@ impl Boot<'_> {
         self.tell(Stage::WaitingForAddress);
         let network = &self.site.request.libvirt.network;
         loop {
-            if let Some(address) = look_up(self.site.virsh(self.watch), &self.site.machine.domain) {
+            if let Some(address) = self.look_up() {
                 return Ok(address);
             }
             self.pause(&|| {
@@ -125,27 +148,38 @@ impl Boot<'_> {
         }
     }
 
-    fn ssh(&mut self, config: &Path, address: &str) -> Result<(), VmsError> {
+    /// The machine's address, as far as libvirt knows. Sources that are not there are no errors.
+    fn look_up(&self) -> Option<String> {
+        let virsh = self.site.virsh(self.watch);
+        SOURCES.into_iter().find_map(|source| {
+            let table = virsh.ask(&["domifaddr", &self.site.machine.domain, "--source", source]).ok()?;
+            address_in(&table)
+        })
+    }
+
+    fn ssh(&mut self, way: &mut Way<'_>) -> Result<(), VmsError> {
         self.tell(Stage::WaitingForSsh(String::new()));
         loop {
-            let words = match self.run(config, &["true"], SHORT) {
+            let words = match self.run(&way.config, "true", SHORT) {
                 Ok(ended) if ended.status.success() => return Ok(()),
                 Ok(ended) => ssh_words(&ended.stderr),
                 Err(ProgramError::Interrupted) => return Err(VmsError::Interrupted),
                 Err(error) => format!("ssh {error}"),
             };
             self.tell(Stage::WaitingForSsh(words.clone()));
+            let address = &way.address;
             self.pause(&|| format!("ssh to root at {address} does not answer ({words}{})", advice(&words)))?;
+            way.follow(self.look_up())?;
         }
     }
 
     /// Packages may be installed now, so the clock begins anew.
-    fn first_boot(&mut self, config: &Path) -> Result<Option<String>, VmsError> {
+    fn first_boot(&mut self, way: &mut Way<'_>) -> Result<Option<String>, VmsError> {
         self.tell(Stage::FirstBoot);
         self.started = Instant::now();
         loop {
             let left = self.limit.saturating_sub(self.started.elapsed()).max(PAUSE);
-            let words = match self.run(config, &["cloud-init", "status", "--wait", "--long"], left) {
+            let words = match self.run(&way.config, "cloud-init status --wait --long", left) {
                 Ok(ended) if ended.status.success() => return Ok(None),
                 Ok(ended) if ended.status.code() == Some(DEGRADED) => {
                     let host = &self.site.machine.host;
@@ -159,14 +193,15 @@ impl Boot<'_> {
                 Err(error) => error.to_string(),
             };
             self.pause(&|| format!("cloud-init is not done ({words})"))?;
+            way.follow(self.look_up())?;
         }
     }
 
     /// A disk that is not mounted would let the system disk be measured.
     fn data_disk(&self, config: &Path) -> Result<(), VmsError> {
         let device = format!("/dev/disk/by-id/virtio-{DATA_SERIAL}");
-        let words = ["readlink", "-f", device.as_str(), "&&", "cat", "/proc/self/mounts"];
-        let ended = match self.run(config, &words, SHORT) {
+        let remote = format!("readlink -f {device} && cat /proc/self/mounts");
+        let ended = match self.run(config, &remote, SHORT) {
             Ok(ended) => ended,
             Err(ProgramError::Interrupted) => return Err(VmsError::Interrupted),
             Err(error) => return Err(self.not_ready(format!("ssh {error}"))),
@@ -184,10 +219,8 @@ impl Boot<'_> {
         )))
     }
 
-    fn run(&self, config: &Path, words: &[&str], limit: Duration) -> Result<Ended, ProgramError> {
-        let mut command = Command::new("ssh");
-        command.arg("-F").arg(config).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
-        command.args(["-o", "ServerAliveInterval=10", "-T", &self.site.machine.host, "--"]).args(words);
+    fn run(&self, config: &Path, remote: &str, limit: Duration) -> Result<Ended, ProgramError> {
+        let mut command = ssh::command(&self.site.machine.host, Some(config), remote);
         program::run(&mut command, limit, &|| (self.watch.interrupted)())
     }
 }
@@ -213,14 +246,6 @@ fn advice(words: &str) -> &'static str {
     } else {
         ""
     }
-}
-
-/// The machine's address, as far as libvirt knows. Sources that are not there are no errors.
-fn look_up(virsh: Virsh<'_>, domain: &str) -> Option<String> {
-    SOURCES.into_iter().find_map(|source| {
-        let table = virsh.ask(&["domifaddr", domain, "--source", source]).ok()?;
-        address_in(&table)
-    })
 }
 
 /// First usable address of a table whose last column is `address/prefix`, IPv4 before IPv6.
@@ -291,6 +316,30 @@ mod tests {
         assert_eq!(address_in(table).as_deref(), Some("192.168.122.7"));
         assert_eq!(address_in(" enp1s0 52:54:00:00:00:01 ipv6 fe80::1/64\n"), None);
         assert_eq!(address_in(" Name MAC address Protocol Address\n----\n"), None);
+    }
+
+    #[test]
+    fn ssh_follows_a_machine_to_another_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let pair = |public: &str| KeyPair { path: "k".into(), private: String::new(), public: public.into() };
+        let (key, host_key) = (pair("user"), pair("host"));
+        let mut way = Way {
+            host: "vm1",
+            uri: "qemu:///system",
+            folder: folder.path(),
+            key: &key,
+            host_key: &host_key,
+            address: String::new(),
+            config: PathBuf::new(),
+        };
+        for (seen, expected) in
+            [(Some("10.0.0.1"), "10.0.0.1"), (None, "10.0.0.1"), (Some("10.0.0.2"), "10.0.0.2")]
+        {
+            way.follow(seen.map(str::to_owned)).unwrap();
+            assert_eq!(way.address, expected);
+            let config = std::fs::read_to_string(&way.config).unwrap();
+            assert!(config.contains(&format!("Host vm1\n  HostName {expected}\n")), "{config}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use super::facts::{self, HostFacts, VolumeFacts};
+use super::facts::{self, HostFacts, PoolFacts, VolumeFacts};
 use super::virsh::{Virsh, VirshError};
 use super::{Request, VmsError};
 use crate::plan::LibvirtPlan;
@@ -65,15 +65,56 @@ pub fn check(request: &Request<'_>, interrupted: &(dyn Fn() -> bool + Sync)) -> 
     });
     let mut checked = Checked { hypervisors: BTreeMap::new(), warnings: Vec::new() };
     let mut refusals = Vec::new();
+    let mut shares = Vec::new();
     for (number, look) in looked {
         let look = look?;
+        shares.extend(look.share);
         refusals.extend(look.refusals);
         checked.warnings.extend(look.warnings);
         if let Some(hypervisor) = look.hypervisor {
             checked.hypervisors.insert(number, hypervisor);
         }
     }
+    refusals.extend(judge_shared(&request.libvirt.pool, &shares));
     if refusals.is_empty() { Ok(checked) } else { Err(VmsError::Refused(refusals)) }
+}
+
+/// What one hypervisor's machines take of storage that others may use at the same time.
+struct Share {
+    uri: String,
+    source: String,
+    available_bytes: u64,
+    machines: u64,
+    each_bytes: u64,
+}
+
+/// Whether storage with enough space for each hypervisor alone has it for all that use it.
+fn judge_shared(pool: &str, shares: &[Share]) -> Vec<String> {
+    let mut by_source: BTreeMap<&str, Vec<&Share>> = BTreeMap::new();
+    for share in shares {
+        by_source.entry(&share.source).or_default().push(share);
+    }
+    let refusal = |(source, shares): (&str, Vec<&Share>)| {
+        let available = shares.iter().map(|share| share.available_bytes).min()?;
+        let each = shares.iter().map(|share| share.each_bytes).max()?;
+        let machines: u64 = shares.iter().map(|share| share.machines).sum();
+        let needed = machines.saturating_mul(each);
+        let uris: Vec<&str> = shares.iter().map(|share| share.uri.as_str()).collect();
+        (needed > available).then(|| {
+            let little = too_little(pool, available, machines, each);
+            format!("{}: {little} (it is {source} for all of them)", uris.join(", "))
+        })
+    };
+    by_source.into_iter().filter(|(_, shares)| shares.len() > 1).filter_map(refusal).collect()
+}
+
+fn too_little(pool: &str, available: u64, machines: u64, each: u64) -> String {
+    format!(
+        "pool {pool} has {} free; {machines} machines with {} each need {}",
+        ByteSize::of_bytes(available),
+        ByteSize::of_bytes(each),
+        ByteSize::of_bytes(machines.saturating_mul(each))
+    )
 }
 
 /// One hypervisor, compared with the plan.
@@ -84,13 +125,21 @@ struct Look<'a> {
     refusals: Vec<String>,
     warnings: Vec<String>,
     hypervisor: Option<Hypervisor>,
+    share: Option<Share>,
 }
 
 impl<'a> Look<'a> {
     /// Errors are those that end the whole check: no virsh, or an interrupt.
     fn at(virsh: Virsh<'a>, plan: &'a LibvirtPlan, machines: u64) -> Result<Self, VirshError> {
-        let mut look =
-            Self { virsh, plan, machines, refusals: Vec::new(), warnings: Vec::new(), hypervisor: None };
+        let mut look = Self {
+            virsh,
+            plan,
+            machines,
+            refusals: Vec::new(),
+            warnings: Vec::new(),
+            hypervisor: None,
+            share: None,
+        };
         let host = match facts::host(virsh) {
             Ok(host) => host,
             Err(error) => {
@@ -187,28 +236,22 @@ impl<'a> Look<'a> {
     fn judge_data_pool(&mut self) -> Result<(), VirshError> {
         let plan = self.plan;
         let why = "the disk for the dataset is a volume made in it";
-        let Some(available) = self.judge_pool(&plan.pool, &VOLUMES, why)? else { return Ok(()) };
-        let each = plan.data_disk_bytes.saturating_add(plan.spare_disk_bytes);
-        let needed = self.machines.saturating_mul(each);
-        if needed > available {
-            self.refuse(format!(
-                "pool {} has {} free; {} machines with {} each need {}",
-                plan.pool,
-                ByteSize::of_bytes(available),
-                self.machines,
-                ByteSize::of_bytes(each),
-                ByteSize::of_bytes(needed)
-            ));
+        let Some(pool) = self.judge_pool(&plan.pool, &VOLUMES, why)? else { return Ok(()) };
+        let each_bytes = plan.data_disk_bytes.saturating_add(plan.spare_disk_bytes);
+        let available_bytes = pool.available_bytes;
+        if self.machines.saturating_mul(each_bytes) > available_bytes {
+            self.refuse(too_little(&plan.pool, available_bytes, self.machines, each_bytes));
+            return Ok(());
         }
+        let (uri, machines) = (self.virsh.uri.to_owned(), self.machines);
+        self.share = pool.source.map(|source| Share { uri, source, available_bytes, machines, each_bytes });
         Ok(())
     }
 
-    /// Free space of an active pool of one of the kinds, bytes.
-    fn judge_pool(&mut self, name: &str, kinds: &[&str], why: &str) -> Result<Option<u64>, VirshError> {
+    /// An active pool of one of the kinds.
+    fn judge_pool(&mut self, name: &str, kinds: &[&str], why: &str) -> Result<Option<PoolFacts>, VirshError> {
         match facts::pool(self.virsh, name) {
-            Ok(Some(facts)) if kinds.contains(&facts.kind.as_str()) => {
-                return Ok(Some(facts.available_bytes));
-            }
+            Ok(Some(facts)) if kinds.contains(&facts.kind.as_str()) => return Ok(Some(facts)),
             Ok(Some(facts)) => self.refuse(format!(
                 "pool {name} is of kind {}; {why}, which takes a pool of kind {}",
                 facts.kind,
@@ -239,4 +282,31 @@ impl<'a> Look<'a> {
 
 fn listed(names: &[&str]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_of_all_hypervisors_must_have_space_for_all_machines() {
+        let share = |node: u32, source: &str, machines| Share {
+            uri: format!("qemu+ssh://node{node}/system"),
+            source: source.into(),
+            available_bytes: 1000 << 30,
+            machines,
+            each_bytes: 300 << 30,
+        };
+        let shares = [share(1, "nfs1:/dut", 2), share(2, "nfs2:/dut", 3), share(3, "nfs1:/dut", 2)];
+        assert_eq!(
+            judge_shared("dut", &shares),
+            [
+                "qemu+ssh://node1/system, qemu+ssh://node3/system: pool dut has 1000GiB free; 4 machines with 300GiB \
+              each need 1200GiB (it is nfs1:/dut for all of them)"
+            ]
+        );
+        assert!(judge_shared("dut", &shares[..2]).is_empty());
+        let fits = [share(1, "nfs1:/dut", 2), share(2, "nfs1:/dut", 1)];
+        assert!(judge_shared("dut", &fits).is_empty());
+    }
 }

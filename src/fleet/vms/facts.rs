@@ -11,6 +11,8 @@ pub struct PoolFacts {
     pub kind: String,
     /// Free space, bytes.
     pub available_bytes: u64,
+    /// Where its data lies, in words that mean the same on every hypervisor; `None` for what may be its own.
+    pub source: Option<String>,
 }
 
 /// A volume in a pool.
@@ -97,7 +99,19 @@ fn parse_pool(xml: &str) -> Option<PoolFacts> {
     let document = Document::parse(xml).ok()?;
     let pool = document.root_element();
     let available_bytes = bytes(child(pool, "available")?)?;
-    Some(PoolFacts { kind: pool.attribute("type")?.to_owned(), available_bytes })
+    let source = child(pool, "source").and_then(shared_source);
+    Some(PoolFacts { kind: pool.attribute("type")?.to_owned(), available_bytes, source })
+}
+
+/// A server's directory or device, or a device by its own serial number: other paths are local.
+fn shared_source(source: Node<'_, '_>) -> Option<String> {
+    let attribute = |element, name| child(source, element).and_then(|node| node.attribute(name));
+    let path = attribute("dir", "path").or_else(|| attribute("device", "path"))?;
+    let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+    match attribute("host", "name") {
+        Some(host) => Some(format!("{}:{path}", host.to_lowercase())),
+        None => path.starts_with("/dev/disk/by-id/").then(|| path.to_owned()),
+    }
 }
 
 fn parse_volume(xml: &str) -> Option<VolumeFacts> {
@@ -157,7 +171,8 @@ mod tests {
     fn reads_pools_and_volumes() {
         let pool = "<pool type='logical'><name>dut</name><capacity unit='bytes'>100</capacity>\
                     <available unit='bytes'>60</available><target><path>/dev/vg</path></target></pool>";
-        assert_eq!(parse_pool(pool), Some(PoolFacts { kind: "logical".into(), available_bytes: 60 }));
+        let facts = PoolFacts { kind: "logical".into(), available_bytes: 60, source: None };
+        assert_eq!(parse_pool(pool), Some(facts));
         let volume = "<volume type='file'><name>a</name><capacity unit='bytes'>2048</capacity><target>\
                       <path>/p/a&amp;b</path><format type='qcow2'/></target>\
                       <backingStore><path>/p/base</path><format type='raw'/></backingStore></volume>";
@@ -169,6 +184,20 @@ mod tests {
         assert_eq!(parse_volume("<volume/>"), None);
         assert_eq!(parse_pool("no XML"), None);
         assert_eq!(parse_pool(&pool.replace("<available unit='bytes'>", "<available unit='KiB'>")), None);
+    }
+
+    #[test]
+    fn a_pool_is_shared_when_its_source_means_the_same_everywhere() {
+        let source = |source: &str| {
+            let pool = format!("<pool type='x'><available>1</available><source>{source}</source></pool>");
+            parse_pool(&pool).unwrap().source
+        };
+        let nfs = "<host name='NFS1.lab'/><dir path='/export/dut/'/><format type='auto'/>";
+        assert_eq!(source(nfs).as_deref(), Some("nfs1.lab:/export/dut"));
+        let lun = "/dev/disk/by-id/wwn-0x5000c500a0b1c2d3";
+        assert_eq!(source(&format!("<device path='{lun}'/><format type='xfs'/>")).as_deref(), Some(lun));
+        assert_eq!(source("<device path='/dev/sdb'/><name>vg</name><format type='lvm2'/>"), None);
+        assert_eq!(source(""), None);
     }
 
     #[test]

@@ -91,13 +91,15 @@ fn known_hosts_text(targets: &[SshTarget<'_>]) -> String {
 }
 
 fn config_text(key: &Path, known_hosts: &Path, targets: &[SshTarget<'_>]) -> String {
-    let mut text = String::new();
+    // ssh goes by the first value that it finds, and reads this file for the jump hosts too: no connection of the
+    // user's is used, and none outlives the run.
+    let mut text = "ControlMaster no\nControlPath none\n".to_owned();
     for target in targets {
         let _ = write!(
             text,
             "Host {host}\n  HostName {address}\n  HostKeyAlias {host}\n  User root\n  IdentityFile \"{key}\"\n  \
              IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile \"{known_hosts}\"\n  \
-             GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n",
+             GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n  ServerAliveInterval 10\n",
             host = target.host,
             address = target.address,
             key = literal(key),

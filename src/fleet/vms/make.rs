@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::boot::{self, Booted};
 use super::check::Checked;
@@ -14,6 +15,7 @@ use super::facts::{self, VolumeFacts};
 use super::keys::{self, KeyPair, SshTarget};
 use super::seed::Seed;
 use super::state::{self, Inventory, MachineRecord, Record, StateError, VolumeRecord};
+use super::unsure::{SETTLE, Unsure};
 use super::virsh::{Virsh, VirshError};
 use super::{Request, Stage, VmsError, Watch};
 
@@ -21,8 +23,6 @@ use super::{Request, Stage, VmsError, Watch};
 const ALLOCATION: Duration = Duration::from_secs(6 * 3600);
 /// Longest wait for a small volume to be written.
 const UPLOAD: Duration = Duration::from_secs(120);
-/// What a call that was cut short may take to show in libvirt's lists, before they are believed.
-const SETTLE: Duration = Duration::from_secs(1);
 /// Nominal size of the console's log, which grows as it likes.
 const CONSOLE_BYTES: u64 = 64 << 10;
 
@@ -86,6 +86,7 @@ pub fn all(
     checked: &Checked,
     inventory: &Inventory,
     record: &Record,
+    unsure: &Unsure,
     watch: &Watch<'_>,
 ) -> Result<Ready, VmsError> {
     let folder = record.make_keys()?;
@@ -97,8 +98,8 @@ pub fn all(
         let machines = inventory.machines.iter().zip(request.machines());
         let started: Vec<_> = machines
             .map(|(machine, (_, hypervisor))| {
-                let site =
-                    Site { request, checked, hypervisor, machine, tag: &inventory.tag, folder: &folder };
+                let tag = &inventory.tag;
+                let site = Site { request, checked, hypervisor, machine, tag, folder: &folder, unsure };
                 let (key, failed, watch) = (&key, &failed, &watch);
                 scope.spawn(move || {
                     let result = site.make(key, watch);
@@ -150,6 +151,7 @@ pub(super) struct Site<'a> {
     pub(super) machine: &'a MachineRecord,
     tag: &'a str,
     pub(super) folder: &'a Path,
+    unsure: &'a Unsure,
 }
 
 impl<'a> Site<'a> {
@@ -207,8 +209,15 @@ impl<'a> Site<'a> {
         let Some(VolumeRecord { pool, name }) = self.volume(which) else { return Ok(()) };
         let size = bytes.to_string();
         let call = ["vol-create-as", pool.as_str(), name.as_str(), size.as_str()];
-        self.unhurried().ask(&[&call, more].concat())?;
+        let made = self.unhurried().ask(&[&call, more].concat());
+        self.unsure.settle(made, || self.volume_shows(which))?;
         Ok(())
+    }
+
+    fn volume_shows(&self, which: usize) -> bool {
+        self.volume(which).is_some_and(|VolumeRecord { pool, name }| {
+            self.unhurried().volumes(pool).is_ok_and(|there| there.contains(name))
+        })
     }
 
     /// A raw volume with all its space: the first write to a block must cost what later ones cost.
@@ -220,11 +229,15 @@ impl<'a> Site<'a> {
         // Volumes of other kinds of pools have no format.
         let is_file = kind.is_some_and(|kind| super::check::FILES.contains(&kind.as_str()));
         let format: &[&str] = if is_file { &["--format", "raw"] } else { &[] };
-        let made = self.virsh(watch).ask_within(&[&call, format].concat(), ALLOCATION);
-        if made.as_ref().is_err_and(VirshError::is_interrupt) {
-            thread::sleep(SETTLE);
-        }
-        made?;
+        // An interrupt waits until the volume shows, so that it is known what there is to remove.
+        let heard = OnceLock::new();
+        let interrupted = || {
+            (watch.interrupted)()
+                && (heard.get_or_init(Instant::now).elapsed() > SETTLE || self.volume_shows(which))
+        };
+        let virsh = Virsh { uri: &self.machine.uri, interrupted: &interrupted };
+        let made = virsh.ask_within(&[&call, format].concat(), ALLOCATION);
+        self.unsure.settle(made, || self.volume_shows(which))?;
         Ok(())
     }
 
@@ -278,8 +291,15 @@ impl<'a> Site<'a> {
         if (watch.interrupted)() {
             return Err(VmsError::Interrupted);
         }
-        self.unhurried().ask(&["define", &path.to_string_lossy()])?;
-        self.unhurried().ask(&["start", &self.machine.domain])?;
+        let name = &self.machine.domain;
+        let is_listed = |more: &[&str]| {
+            let list = self.unhurried().ask(&[&["list", "--name"], more].concat());
+            list.is_ok_and(|names| names.lines().any(|line| line.trim() == name))
+        };
+        let defined = self.unhurried().ask(&["define", &path.to_string_lossy()]);
+        self.unsure.settle(defined, || is_listed(&["--all"]))?;
+        let started = self.unhurried().ask(&["start", name]);
+        self.unsure.settle(started, || is_listed(&[]))?;
         Ok(())
     }
 

@@ -1,13 +1,18 @@
 //! Runs a program with a time limit, and ends it when the user interrupts.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::mem;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval at which the end of a program, its time limit and an interrupt are looked for.
 const POLL: Duration = Duration::from_millis(20);
+/// Longest wait for the rest of what a program said, once it has ended: a process that it left behind may hold
+/// the pipes for ever.
+const REST: Duration = Duration::from_secs(2);
 
 /// How a program ended that ended by itself.
 #[derive(Debug)]
@@ -53,15 +58,17 @@ pub fn run(
         .process_group(0)
         .spawn()
         .map_err(ProgramError::Start)?;
-    let stdout = read_all(child.stdout.take());
-    let stderr = read_all(child.stderr.take());
+    let stdout = Reader::start(child.stdout.take());
+    let stderr = Reader::start(child.stderr.take());
     let started = Instant::now();
     let failure = loop {
         match child.try_wait() {
             Ok(Some(status)) => {
-                let collect = |reader: thread::JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
-                let stderr = String::from_utf8_lossy(&collect(stderr)).trim().to_owned();
-                return Ok(Ended { status, stdout: collect(stdout), stderr });
+                let deadline = Instant::now() + REST;
+                let collect = |pipe: &Reader| pipe.bytes(deadline, interrupted);
+                let (stdout, stderr) = (collect(&stdout)?, collect(&stderr)?);
+                let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
+                return Ok(Ended { status, stdout, stderr });
             }
             Ok(None) if interrupted() => break ProgramError::Interrupted,
             Ok(None) if started.elapsed() > limit => break ProgramError::Slow(limit.as_secs()),
@@ -75,14 +82,45 @@ pub fn run(
     Err(failure)
 }
 
-fn read_all(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes);
+/// A thread that reads a pipe, and what it has read so far.
+struct Reader {
+    thread: thread::JoinHandle<()>,
+    read: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Reader {
+    fn start(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&read);
+        let thread = thread::spawn(move || {
+            let Some(mut pipe) = pipe else { return };
+            let mut part = [0; 8192];
+            loop {
+                match pipe.read(&mut part) {
+                    Ok(0) => return,
+                    Ok(length) => locked(&into).extend_from_slice(&part[..length]),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        });
+        Self { thread, read }
+    }
+
+    /// All that came, once the pipe is closed or the time is up.
+    fn bytes(&self, deadline: Instant, interrupted: &dyn Fn() -> bool) -> Result<Vec<u8>, ProgramError> {
+        while !self.thread.is_finished() && Instant::now() < deadline {
+            if interrupted() {
+                return Err(ProgramError::Interrupted);
+            }
+            thread::sleep(POLL);
         }
-        bytes
-    })
+        Ok(mem::take(&mut locked(&self.read)))
+    }
+}
+
+fn locked(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -96,6 +134,24 @@ mod tests {
         let ended = run(&mut command, Duration::from_secs(20), &|| false).unwrap();
         assert_eq!(ended.status.code(), Some(3));
         assert_eq!((ended.stdout.as_slice(), ended.stderr.as_str()), (b"out\n".as_slice(), "err"));
+    }
+
+    #[test]
+    fn does_not_wait_for_what_a_program_left_behind() {
+        // The process left behind ends by itself, later than anybody should wait for it.
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; sleep 12 & exit 4"]);
+        let started = Instant::now();
+        let ended = run(&mut command, Duration::from_secs(60), &|| false).unwrap();
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+        assert_eq!(ended.status.code(), Some(4));
+        assert_eq!((ended.stdout.as_slice(), ended.stderr.as_str()), (b"out\n".as_slice(), "err"));
+
+        let started = Instant::now();
+        // Not before the program itself has ended.
+        let late = || started.elapsed() > Duration::from_secs(1);
+        let interrupted = run(&mut command, Duration::from_secs(60), &late);
+        assert!(matches!(interrupted, Err(ProgramError::Interrupted)), "{interrupted:?}");
     }
 
     #[test]

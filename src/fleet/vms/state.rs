@@ -91,8 +91,14 @@ pub enum StateError {
         /// Why.
         source: io::Error,
     },
-    /// Nothing that drivestone wrote.
-    #[error("{}: {reason}; nothing is removed on its word", path.display())]
+    /// Its run ended while it was being written.
+    #[error("{}: was cut short before its run made anything; delete it", .0.display())]
+    Unfinished(PathBuf),
+    /// Nothing that this drivestone wrote.
+    #[error(
+        "{}: {reason}; nothing is removed on its word: delete it once nothing is left of what it names",
+        path.display()
+    )]
     Unusable {
         /// Which file.
         path: PathBuf,
@@ -211,23 +217,29 @@ pub fn find(folder: &Path) -> Result<Vec<Result<Found, StateError>>, StateError>
     Ok(paths.iter().filter_map(|path| read(path).transpose()).collect())
 }
 
-/// `None` when the run ended meanwhile, or had not begun: an empty file is removed, since nothing was made yet.
+/// `None` when the run ended meanwhile, or has not begun: an empty file is removed, since nothing was made yet.
 fn read(path: &Path) -> Result<Option<Found>, StateError> {
-    let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+    let file = match OpenOptions::new().read(true).write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(file_error(path))?,
     };
+    // The lock comes first: it tells a file that is being written from one that never will be.
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(file, _)| file);
     let mut text = String::new();
+    let mut file: &File = lock.as_deref().unwrap_or_else(|file| file);
     file.read_to_string(&mut text).map_err(file_error(path))?;
+    // After a loss of power, a file can have its length and not yet its contents.
+    let text = text.trim_end_matches('\0');
     let unusable = |reason: String| StateError::Unusable { path: path.to_owned(), reason };
-    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
-    if text.is_empty() {
-        return match lock {
-            Ok(_) => fs::remove_file(path).map(|()| None).map_err(file_error(path)),
-            Err(_) => Ok(None),
-        };
-    }
-    let inventory: Inventory = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+    let inventory: Inventory = match (serde_json::from_str(text), &lock) {
+        (Ok(inventory), _) => inventory,
+        (Err(error), Err(_)) if error.is_eof() => return Ok(None),
+        (Err(_), Ok(_)) if text.is_empty() => {
+            return fs::remove_file(path).map(|()| None).map_err(file_error(path));
+        }
+        (Err(error), Ok(_)) if error.is_eof() => return Err(StateError::Unfinished(path.to_owned())),
+        (Err(error), _) => return Err(unusable(error.to_string())),
+    };
     if inventory.format != FORMAT {
         return Err(unusable(format!("format {} is of another version of drivestone", inventory.format)));
     }
@@ -285,6 +297,29 @@ mod tests {
             fs::write(folder.path().join("0123abcd.json"), text).unwrap();
             let found = find(folder.path()).unwrap();
             assert!(matches!(found.as_slice(), [Err(StateError::Unusable { .. })]), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_cut_short_is_begun_or_may_be_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let record =
+            Record::create(folder.path(), &inventory("0123abcd", "drivestone-0123abcd-vm1")).unwrap();
+        let path = record.path().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        for length in 1..text.len() {
+            fs::write(&path, &text[..length]).unwrap();
+            assert!(find(folder.path()).unwrap().is_empty(), "{length}: its run is writing it");
+        }
+        drop(record);
+        for length in 1..text.len() {
+            fs::write(&path, format!("{}\0\0", &text[..length])).unwrap();
+            let found = find(folder.path()).unwrap();
+            let [Err(error @ StateError::Unfinished(_))] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!(
+                error.to_string(),
+                format!("{}: was cut short before its run made anything; delete it", path.display())
+            );
         }
     }
 

@@ -47,6 +47,12 @@ impl VirshError {
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Program { source: ProgramError::Interrupted, .. })
     }
+
+    /// Whether virsh was killed, by an interrupt or its time limit, and libvirt may go on without it.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        matches!(self, Self::Program { source: ProgramError::Interrupted | ProgramError::Slow(_), .. })
+    }
 }
 
 /// One hypervisor's libvirt.

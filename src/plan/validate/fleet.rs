@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::plan::{FleetPlan, InstancePlan, LOCAL, LibvirtPlan, ObserverPlan, Reach};
 use crate::spec::{
     FilesystemSpec, LEAST_MEMORY_BYTES, MOST_HOSTS, MOST_MACHINES_EACH, Vcpus, is_absolute_path, is_host,
-    is_hypervisor, is_object, machine_name,
+    is_hypervisor, is_machine_name, is_object, machine_name, ssh_host,
 };
 
 /// Largest disk or memory, bytes: what a profile can say.
@@ -46,7 +46,8 @@ fn validate_libvirt(libvirt: &LibvirtPlan, machines: usize) -> Result<(), String
     let hypervisors: BTreeSet<&String> = libvirt.hypervisors.iter().collect();
     check(hypervisors.len() == libvirt.hypervisors.len(), "hypervisors")?;
     check((1..=MOST_HOSTS).contains(&hypervisors.len()), "hypervisors")?;
-    check(hypervisors.iter().all(|uri| is_hypervisor(uri)), "hypervisors")?;
+    let is_apart = |uri: &str| ssh_host(uri).is_none_or(|host| !is_machine_name(host, machines));
+    check(hypervisors.iter().all(|uri| is_hypervisor(uri) && is_apart(uri)), "hypervisors")?;
     check(machines <= MOST_MACHINES_EACH * hypervisors.len(), "the number of machines")?;
     let names = [
         ("image_pool", &libvirt.image_pool),
@@ -177,6 +178,7 @@ mod tests {
                 ("not placed", |p| libvirt(p).hypervisors.clear()),
                 ("not placed", |p| p.fleet.instances[0].host = "vm2".into()),
                 ("hypervisors", |p| libvirt(p).hypervisors[0] = "-c".into()),
+                ("hypervisors", |p| libvirt(p).hypervisors[0] = "qemu+ssh://vm1/system".into()),
                 ("hypervisors", |p| libvirt(p).hypervisors[0] = libvirt(p).hypervisors[1].clone()),
                 ("image_pool", |p| libvirt(p).image_pool = "--help".into()),
                 ("image_volume", |p| libvirt(p).image_volume = "../x".into()),

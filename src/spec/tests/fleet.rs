@@ -181,6 +181,7 @@ fn wrong_machines() {
         ("machines: 8", "machines: 0"),
         ("machines: 8", "machines: 65"),
         ("root@node2", "root@node1"),
+        ("root@node2", "root@vm8:22"),
         ("[qemu+ssh://root@node1/system, 'qemu+ssh://root@node2/system']", "[]"),
         ("qemu+ssh://root@node1/system", "node1"),
         ("'qemu+ssh://root@node2/system'", "'-c qemu:///system'"),
@@ -196,6 +197,9 @@ fn wrong_machines() {
         ("vcpus: 16", "vcpus: 16\n    packages: [a; reboot]"),
         ("vcpus: 16", "vcpus: 16\n    packages: []"),
     ]));
+    for uri in ["qemu+ssh://vm9/system", "qemu+tls://vm1/system"] {
+        assert!(hardware(&LIBVIRT.replacen("qemu+ssh://root@node2/system", uri, 1)).is_ok(), "{uri}");
+    }
 }
 
 proptest! {
