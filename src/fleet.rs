@@ -25,6 +25,8 @@ use equip::{EquipError, Equipment, Sign};
 const SILENCE: Duration = Duration::from_secs(8);
 /// The same while it is reached and equipped: ssh itself gives up after ten seconds a hop.
 const CONNECT_SILENCE: Duration = Duration::from_secs(30);
+/// Longest wait for what a process that has ended still had to say.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Longest wait for agents to leave by themselves.
 const FAREWELL: Duration = Duration::from_secs(20);
 /// A longer wait than was asked for by this much means that this process itself stood still.
@@ -298,7 +300,7 @@ impl Fleet {
             true => "its output ended",
             false => "its connection ended without a word; does its login shell run commands?",
         };
-        let reason = self.agents[place].explain(noticed, Duration::from_millis(200));
+        let reason = self.agents[place].explain(noticed, LAST_WORDS);
         self.lose(place, reason)
     }
 

@@ -204,7 +204,7 @@ impl GatheredRun {
         lost.peek().is_some() && self.instances.iter().all(|own| own.done || own.lost.is_some())
     }
 
-    /// Instances that took part to their end.
+    /// Instances that took part from beginning to end.
     pub fn present(&self) -> usize {
         let all_along = |own: &&GatheredInstance| self.stayed(own) && !self.was_late(own);
         self.instances.iter().filter(all_along).count()

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
@@ -24,6 +24,12 @@ const FIRST_PINGS: u32 = 10;
 /// What is kept of standard error.
 const TAIL_BYTES: usize = 4096;
 
+/// End of a standard error, and who reads it.
+struct Complaints {
+    tail: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
+
 /// One agent.
 pub(super) struct Agent {
     pub host: String,
@@ -31,7 +37,7 @@ pub(super) struct Agent {
     /// `None` once it was told everything.
     jobs: Option<Sender<Job>>,
     /// End of what ssh, or an agent beyond it, wrote to standard error.
-    complaints: Option<Arc<Mutex<String>>>,
+    complaints: Option<Complaints>,
     /// When it last said something. Time in which this process itself stood still does not count.
     pub heard: Instant,
     pub offset: Option<ClockOffset>,
@@ -73,14 +79,14 @@ impl Agent {
 
     /// What ssh and the other side have complained of since the last step, with what can be done.
     pub fn complaints(&self) -> Option<String> {
-        let said = self.complaints.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let said = self.complaints.as_ref()?.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Some(ssh::explain(&self.host, &said)).filter(|said| !said.is_empty())
     }
 
     /// What a login shell complained of explains nothing that comes later.
     pub fn forget_complaints(&self) {
         if let Some(complaints) = &self.complaints {
-            complaints.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            complaints.tail.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 
@@ -104,8 +110,9 @@ impl Agent {
     /// may come a moment after the end of the output.
     pub fn explain(&mut self, noticed: &str, patience: Duration) -> String {
         let deadline = Instant::now() + patience;
+        let all_said = |agent: &Self| agent.complaints.as_ref().is_none_or(|told| told.reader.is_finished());
         let mut status = self.child.try_wait();
-        while matches!(status, Ok(None)) && Instant::now() < deadline {
+        while (matches!(status, Ok(None)) || !all_said(self)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
             status = self.child.try_wait();
         }
@@ -183,10 +190,10 @@ fn speak(mut stdin: ChildStdin, outgoing: &Receiver<Job>) {
 }
 
 /// Reads standard error to its end; its last part can be looked at any time.
-fn keep_tail(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
+fn keep_tail(mut stderr: ChildStderr) -> Complaints {
     let tail = Arc::new(Mutex::new(String::new()));
     let kept = Arc::clone(&tail);
-    thread::spawn(move || {
+    let reader = thread::spawn(move || {
         let mut bytes = [0; 1024];
         while let Ok(n @ 1..) = stderr.read(&mut bytes) {
             let mut tail = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,7 +203,7 @@ fn keep_tail(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
             tail.drain(..cut);
         }
     });
-    tail
+    Complaints { tail, reader }
 }
 
 /// What an agent's threads tell the fleet.

@@ -29,7 +29,7 @@ pub(in crate::report) fn lost(after: i64) -> ResultAnalysis {
         vec![segment(run, 0..4, 0, after - 1, headline), segment(run, [0, 1, 3], after, 59, false)];
     run.findings[0].holds = Some(false);
     run.findings[0].text = format!(
-        "3 of 4 instances took part to their end; vm3 lost after second {after}: ssh: connection reset by peer"
+        "3 of 4 instances took part all along; vm3 lost after second {after}: ssh: connection reset by peer"
     );
     let gone = &mut run.per_instance[2];
     (gone.last_second, gone.lost) = (Some(after - 1), Some("ssh: connection reset by peer".into()));

@@ -56,7 +56,7 @@ fn assert_untouched(fleet: &Fleet) {
 fn with_filters(check: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"(Could not resolve hostname \S+: )[A-Z][^(\n]*[a-z] \(", "${1}REASON (");
-    settings.add_filter(r"drivestone-[0-9.]+-[0-9a-f]{12}\.[0-9]+", "drivestone-VERSION.PID");
+    settings.add_filter(r"drivestone-[0-9.]+-[0-9a-f]{12}\.vm[0-9]\.[0-9]+", "drivestone-VERSION.PID");
     settings.add_filter(r"store [0-9]+ bytes", "store SIZE bytes");
     // In the words of the host's own programs.
     settings.add_filter(r"drivestone: (line )?1: ", "drivestone: 1: ");
