@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use crate::protocol::{Event, Job};
 use agent::Agent;
 use clock::ClockOffset;
+pub use equip::Afterwards;
 use equip::{EquipError, Equipment, Sign};
 
 /// An agent that has been silent for so long is lost.
@@ -149,15 +150,15 @@ impl Fleet {
         self.interrupter.clone()
     }
 
-    /// Starts an agent on each host, all at once, and shakes hands with them. `keep_program` leaves the
-    /// program on hosts that it has to be copied to.
+    /// Starts an agent on each host, all at once, and shakes hands with them. `afterwards`
+    /// is about the program on hosts that it has to be copied to.
     ///
     /// # Errors
     /// When one of them has none, with every host's reason; no agent is left behind then.
     pub fn connect<'a>(
         &mut self,
         hosts: impl IntoIterator<Item = (&'a str, Way<'a>)>,
-        keep_program: bool,
+        afterwards: Afterwards,
     ) -> Result<(), FleetError> {
         let mut equipment = None;
         let mut unreachable = Vec::new();
@@ -166,7 +167,7 @@ impl Fleet {
                 Way::Local => (local::command(), None),
                 Way::Ssh(configuration) => {
                     if equipment.is_none() {
-                        let read = Equipment::of_this_program(keep_program).map_err(FleetError::Program)?;
+                        let read = Equipment::of_this_program(afterwards).map_err(FleetError::Program)?;
                         equipment = Some((read.remote_command(), Arc::new(read)));
                     }
                     let Some((remote, program)) = &equipment else { continue };
@@ -285,6 +286,9 @@ impl Fleet {
             }
             Line::Refused(EquipError::Cut(_)) => Some(self.lose_connection(place)),
             Line::Refused(error) => {
+                if matches!(error, EquipError::Failed(_)) {
+                    let _ = agent.await_end(LAST_WORDS);
+                }
                 let reason = match agent.complaints() {
                     Some(said) => format!("{error}: {said}"),
                     None => error.to_string(),

@@ -101,6 +101,8 @@ pub enum Progress<'a> {
     Lost {
         /// Which.
         host: &'a str,
+        /// It only sampled.
+        observer: bool,
         /// Why.
         reason: &'a str,
     },

@@ -25,6 +25,8 @@ Examples:
       measure this machine's disk in about two minutes
   drivestone run hardware/dell-r730.yaml profiles/storagereview-oltp.yaml --set threads=64
       the published method with 64 threads instead of 32
+  drivestone run hardware/example-ssh-hosts.yaml profiles/quick.yaml --set counts=2,4
+      two, then four hosts at once, reached by ssh
   drivestone report reports/runs/* --format html --out comparison.html
       one page for several results
 
@@ -34,7 +36,7 @@ Exit codes: 0 ok, 2 usage, 3 profile or plan refused, 4 preparing failed,
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Check two profiles against this host, without creating anything
+    /// Check two profiles against their hosts, without creating anything
     Check(Profiles),
     /// Show the sizes, the predictions and what would be created, without creating anything
     Plan {

@@ -5,7 +5,7 @@ use super::exit::Failure;
 use super::output;
 use super::request::Request;
 
-/// Checks two profiles against this host.
+/// Checks two profiles against their hosts.
 pub fn check(profiles: &Profiles) -> Result<(), Failure> {
     let request = Request::from_profiles(profiles)?;
     let checked = request.look()?;

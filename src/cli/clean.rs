@@ -13,7 +13,7 @@ use crate::fleet::vms::state::{self, Found, Inventory, MachineRecord, Record};
 pub fn clean(arguments: &Clean) -> Result<(), Failure> {
     let found = state::default_folder().and_then(|folder| state::find(&folder)).map_err(VmsError::from)?;
     if found.is_empty() {
-        return output::print("nothing is left of any run\n");
+        return output::print("no virtual machines of any run are left\n");
     }
     let mut failed = false;
     let mut left = false;

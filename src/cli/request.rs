@@ -8,7 +8,7 @@ use super::exit::{self, Failure};
 use super::machines;
 use super::output;
 use crate::fleet::vms::Machines;
-use crate::fleet::{Fleet, Way};
+use crate::fleet::{Afterwards, Fleet, Way};
 use crate::plan::preflight::{Preflight, Problem, ProfileKind, preflight_fleet};
 use crate::plan::resolve::resolve;
 use crate::plan::{InstancePlan, ObserverPlan, Plan, Reach};
@@ -85,7 +85,7 @@ impl Request {
         &self.plan.fleet.observers
     }
 
-    /// Agents on these hosts, and what they find there. `made` is the ssh configuration for machines that
+    /// Agents on these hosts, and what they find there. Without a result to come, nothing stays. `made` is the ssh configuration for machines that
     /// were made for the run.
     fn reach(
         &self,
@@ -102,7 +102,12 @@ impl Request {
         };
         let watching = observers.iter().map(|o| (o.host.as_str(), Way::Ssh(None)));
         let hosts = instances.iter().map(|i| (i.host.as_str(), way(i.reach))).chain(watching);
-        fleet.connect(hosts, self.plan.fleet.keep_binary)?;
+        let afterwards = match (result, self.plan.fleet.keep_binary) {
+            (None, _) => Afterwards::AsFound,
+            (Some(_), true) => Afterwards::Keep,
+            (Some(_), false) => Afterwards::Remove,
+        };
+        fleet.connect(hosts, afterwards)?;
         Ok(probe(&self.plan, instances, observers, result, fleet)?)
     }
 

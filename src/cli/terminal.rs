@@ -101,16 +101,16 @@ impl Terminal {
                 let (number, all, instances) = (run + 1, self.runs, plan.instances);
                 format!("Run {number} of {all}: {instances} {}", instances_word(instances as usize))
             }
-            Progress::Connecting { threads, instances } if self.is_fleet => {
-                format!(
-                    "Connecting load threads: {threads} on each of {instances} {} …",
-                    instances_word(*instances)
-                )
+            Progress::Connecting { threads, instances } if *instances > 1 => {
+                format!("Connecting load threads: {threads} on each of {instances} instances …")
             }
             Progress::Connecting { threads, .. } => format!("Connecting load threads: {threads} …"),
             Progress::Started { plan, instances } => {
                 let threads = plan.threads as usize * instances;
                 format!("Load threads started: {threads}; warm-up: {} s", plan.warmup_s)
+            }
+            Progress::Lost { observer: true, reason, .. } => {
+                format!("LOST an observer, the run goes on without its samples: {reason}")
             }
             Progress::Lost { reason, .. } => format!("LOST: {reason}"),
             Progress::Interval(interval) => interval_line(interval, self.is_fleet),

@@ -1,7 +1,7 @@
 //! One agent as the coordinator sees it: its process (an agent's own, or ssh's), what it is told and what it says.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -106,9 +106,9 @@ impl Agent {
         let _ = self.child.wait();
     }
 
-    /// What was noticed, with what its process has to say about it: complaints and the end of the process
-    /// may come a moment after the end of the output.
-    pub fn explain(&mut self, noticed: &str, patience: Duration) -> String {
+    /// Waits, but no longer than `patience`, for the end of the process and of its complaints, which may come
+    /// a moment after its last word.
+    pub fn await_end(&mut self, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         let all_said = |agent: &Self| agent.complaints.as_ref().is_none_or(|told| told.reader.is_finished());
         let mut status = self.child.try_wait();
@@ -116,6 +116,12 @@ impl Agent {
             thread::sleep(Duration::from_millis(10));
             status = self.child.try_wait();
         }
+        status
+    }
+
+    /// What was noticed, with what its process has to say about it within `patience`.
+    pub fn explain(&mut self, noticed: &str, patience: Duration) -> String {
+        let status = self.await_end(patience);
         match (self.complaints(), status) {
             // Before there was an agent, ssh's own words say it all.
             (Some(said), _) if !self.ready => said,

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 /// comes first: a login shell's last line may have no end.
 const MARK: &str = "drivestone-host:";
 
-/// `$1` name of the file, `$2` its SHA-256, `$3` its size, `$4` `keep` or `remove`. One line without
+/// `$1` name of the file, `$2` its SHA-256, `$3` its size, `$4` a word of [`Afterwards`]. One line without
 /// backslashes and single quotes: whatever the login shell is, it hands it on unchanged.
 const SCRIPT: &str = "\
     umask 022; echo; \
@@ -22,7 +22,8 @@ const SCRIPT: &str = "\
     good() { [ -f \"$1\" ] && [ \"$(sha256sum <\"$1\" | cut -c1-64)\" = \"$2\" ]; }; \
     gone() { rm -f \"$t\"; rmdir \"$d\" 2>/dev/null; exit 1; }; \
     no() { echo drivestone-host: \"$1\"; gone; }; \
-    if good \"$f\" \"$2\"; then echo drivestone-host: here; exec \"$f\" agent; fi; \
+    if good \"$f\" \"$2\"; then echo drivestone-host: here; \
+    if [ \"$4\" = remove ]; then exec \"$f\" agent --remove-program; fi; exec \"$f\" agent; fi; \
     trap gone HUP INT TERM PIPE; \
     if [ -d \"$f\" ]; then no \"found a folder in the place of $f\"; fi; \
     made() { mkdir -p \"$d\" && touch \"$t\"; }; \
@@ -41,7 +42,18 @@ pub struct Equipment {
     name: String,
     sha256: String,
     size: u64,
-    keep: bool,
+    afterwards: Afterwards,
+}
+
+/// What becomes of the program on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Afterwards {
+    /// It stays for the next run.
+    Keep,
+    /// It goes, and one that was kept before goes with it.
+    Remove,
+    /// The host is left as it was found.
+    AsFound,
 }
 
 /// How far equipping a host has come.
@@ -80,20 +92,24 @@ impl Equipment {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn of_this_program(keep: bool) -> io::Result<Self> {
+    pub fn of_this_program(afterwards: Afterwards) -> io::Result<Self> {
         let mut hash = Sha256::new();
         let size = io::copy(&mut program()?, &mut hash)?;
         let sha256: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let name = format!("drivestone-{}-{}", env!("CARGO_PKG_VERSION"), &sha256[..12]);
-        Ok(Self { name, sha256, size, keep })
+        Ok(Self { name, sha256, size, afterwards })
     }
 
     /// The command for the other host's login shell. It holds nothing that a person wrote.
     #[must_use]
     pub fn remote_command(&self) -> String {
-        let Self { name, sha256, size, keep } = self;
-        let keep = if *keep { "keep" } else { "remove" };
-        format!("exec /bin/sh -c '{SCRIPT}' drivestone {name} {sha256} {size} {keep}")
+        let Self { name, sha256, size, afterwards } = self;
+        let afterwards = match afterwards {
+            Afterwards::Keep => "keep",
+            Afterwards::Remove => "remove",
+            Afterwards::AsFound => "as-found",
+        };
+        format!("exec /bin/sh -c '{SCRIPT}' drivestone {name} {sha256} {size} {afterwards}")
     }
 
     /// Sees the other side through until the agent is about to speak, and tells how far it is.
@@ -159,7 +175,7 @@ mod tests {
     use super::*;
 
     fn equipment() -> Equipment {
-        Equipment::of_this_program(false).unwrap()
+        Equipment::of_this_program(Afterwards::Remove).unwrap()
     }
 
     fn hand_over(said: &str) -> (Result<(), EquipError>, u64) {

@@ -67,7 +67,7 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
         peak_ms: latency(|l| l.peak_ms),
         errors: figures.map_or_else(|| MISSING.to_owned(), |f| number::count(f.errors)),
         is_segment: false,
-        outcome: outcome_word(run.outcome),
+        outcome: fleet::outcome_label(run),
         state: run.outcome.name(),
         findings: tally(&run.findings),
         alarming: run.findings.iter().any(|finding| finding.holds == Some(false)),
@@ -207,7 +207,7 @@ pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     let (contents, estimate) = (&plan.dataset.contents, &plan.estimate);
     let bytes = |value: u64| number::bytes(value as f64);
     let mix = &plan.workload.mix;
-    vec![
+    let mut rows = vec![
         ("Profile", format!("{} ({})", plan.profile.name, plan.profile.file)),
         ("Hardware", format!("{} ({})", plan.hardware.name, plan.hardware.file)),
         ("Directory under test", plan.hardware.target.clone()),
@@ -254,7 +254,27 @@ pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
         ),
         ("Space at the end of the load", bytes(estimate.space_bytes)),
         ("Written while loading", bytes(estimate.load_write_bytes)),
-    ]
+    ];
+    rows.extend(plan.runs.iter().map(|run| ("Run", planned_run(run))));
+    rows.extend(fleet::plan_rows(plan));
+    rows
+}
+
+/// What a run was to be.
+fn planned_run(run: &RunPlan) -> String {
+    let bounds = [
+        run.duration_s.map(|seconds| format!("{} s", number::count(seconds))),
+        run.events.map(|events| format!("{} transactions of each instance", number::count(events))),
+    ];
+    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+    format!(
+        "{} × {} threads, {} s of warm-up, then {} measured, seed {}",
+        run.instances,
+        run.threads,
+        number::count(run.warmup_s),
+        bounds.join(" or "),
+        run.seed
+    )
 }
 
 /// How many transactions a run measured, over what.

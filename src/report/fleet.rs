@@ -1,8 +1,9 @@
 //! What a run of several instances adds to a report, in words and formatted figures.
 
-use super::document::{HeadlineRow, device_columns, latency_ms};
+use super::document::{HeadlineRow, device_columns, latency_ms, outcome_word};
 use super::number::{self, MISSING, or_missing};
 use crate::analysis::{InstanceAnalysis, ResultAnalysis, RunAnalysis, SegmentAnalysis};
+use crate::plan::{IdlePolicy, LossPolicy, Plan};
 
 /// Segments of a run that a report lists.
 const MOST_SEGMENTS: usize = 8;
@@ -19,9 +20,18 @@ pub(super) struct Grid {
     pub labels: usize,
 }
 
-/// `4`, or `3 of 4` when not all that were planned took part to the end.
+/// `4`: figures are of all that were planned. Without figures, how many of them took part to the end.
 pub(super) fn instances_label(run: &RunAnalysis) -> String {
-    of_planned(run.instances_present, run)
+    if run.figures.is_some() { run.instances.to_string() } else { of_planned(run.instances_present, run) }
+}
+
+/// `PARTIAL`, or `PARTIAL, 3 of 4` beside figures of all when not all took part to the end.
+pub(super) fn outcome_label(run: &RunAnalysis) -> String {
+    let (word, present) = (outcome_word(run.outcome), run.instances_present);
+    match run.figures.is_some() && run.is_fleet() && present < run.instances as usize {
+        true => format!("{word}, {present} of {}", run.instances),
+        false => word,
+    }
 }
 
 fn of_planned(present: usize, run: &RunAnalysis) -> String {
@@ -29,6 +39,32 @@ fn of_planned(present: usize, run: &RunAnalysis) -> String {
         true => format!("{present} of {}", run.instances),
         false => run.instances.to_string(),
     }
+}
+
+/// Hosts, and what becomes of the others when one is lost or not needed; nothing for one host.
+pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
+    let fleet = &plan.fleet;
+    let names = |hosts: Vec<&str>| hosts.join(", ");
+    let mut rows = Vec::new();
+    if fleet.instances.len() > 1 {
+        rows.push(("Hosts", names(fleet.instances.iter().map(|own| own.host.as_str()).collect())));
+        let lost = match fleet.on_loss {
+            LossPolicy::Stop => "the others stop",
+            LossPolicy::Continue => "the others go on",
+        };
+        let idle = match fleet.idle {
+            IdlePolicy::Leave => "their servers stay up",
+            IdlePolicy::Stop => "their servers are stopped",
+        };
+        rows.push(("When an instance is lost", lost.to_owned()));
+        rows.push(("Instances that a run does not need", idle.to_owned()));
+    }
+    if !fleet.observers.is_empty() {
+        let observers: Vec<String> =
+            fleet.observers.iter().map(|own| format!("{} ({})", own.host, own.device)).collect();
+        rows.push(("Observers", observers.join(", ")));
+    }
+    rows
 }
 
 /// A row for each segment of a run whose window was cut, or that has no headline.
@@ -85,11 +121,11 @@ pub(super) fn statements(run: &RunAnalysis) -> Vec<String> {
     let mut said = Vec::new();
     let headline = run.segments.iter().find(|segment| segment.headline);
     match (&run.figures, headline) {
-        (None, _) => said.push(format!(
-            "No headline: the {} instances were never all together for half of the planned time. Each stretch of \
-             constant membership stands for itself.",
-            run.instances
-        )),
+        (None, _) => said.push(
+            "No headline: all instances together measured less than half of the planned time. Each stretch of \
+             constant membership stands for itself."
+                .to_owned(),
+        ),
         (Some(_), Some(segment)) if run.segments.len() > 1 => said.push(format!(
             "The figures are of all {} instances in seconds {}, the longest stretch in which they were together.",
             run.instances,

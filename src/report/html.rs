@@ -129,8 +129,12 @@ fn title(results: &[ResultAnalysis]) -> String {
     }
 }
 
-/// The thread count of every run, planned ones where none was started; `None` when they differ.
+/// The thread count of every run, planned ones where none was started; `None` when they differ, or when
+/// several instances have as many each.
 fn common_threads(results: &[ResultAnalysis]) -> Option<u32> {
+    if results.iter().any(|result| result.plan.runs.iter().any(|run| run.instances > 1)) {
+        return None;
+    }
     let mut all: Vec<u32> =
         results.iter().flat_map(|result| result.runs.iter().map(|run| run.threads)).collect();
     all.extend(

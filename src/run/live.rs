@@ -176,7 +176,10 @@ impl Lane {
     /// Rates from the interval's first sample to the one at its end, which stays for the next interval.
     fn device(&mut self, last_second: i64) -> Option<(String, DeviceRates)> {
         let end_ns = self.end_of(last_second);
-        let last = self.samples.iter().rposition(|sample| sample.at_ns <= end_ns + ON_GRID_NS)?;
+        // At its end the interval has two: one on the grid, and one once the load has ended.
+        let near = |sample: &HostSample| sample.at_ns.abs_diff(end_ns);
+        let until = self.samples.partition_point(|sample| sample.at_ns <= end_ns + ON_GRID_NS);
+        let last = (0..until).min_by_key(|&place| near(&self.samples[place]))?;
         let first = self.samples.first()?.clone();
         self.samples.drain(..last);
         let second = self.samples.first()?;

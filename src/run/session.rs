@@ -160,8 +160,9 @@ impl<'a> Session<'a> {
         let stops = stops && self.is_needed(host);
         let Some(lost) = self.host(host).filter(|host| host.takes_part()) else { return Ok(()) };
         lost.lost = Some(reason.clone());
+        let observer = !lost.is_instance();
         self.record(host, Record::Lost { reason: reason.clone() });
-        self.watcher.saw(&Progress::Lost { host, reason: &reason });
+        self.watcher.saw(&Progress::Lost { host, observer, reason: &reason });
         if stops {
             return Err(Halt::Failed(reason));
         }

@@ -11,7 +11,7 @@ const MOST_RESTARTS: f64 = 0.01;
 const RAISED: f64 = 0.01;
 
 /// Why there are no figures to check.
-const NO_HEADLINE: &str = "the planned instances were never all together for half of the planned time";
+const NO_HEADLINE: &str = "all instances together measured less than half of the planned time";
 
 /// Our commits are the server's commits, from the first statement to the last.
 pub fn commits_match(evidence: &Evidence) -> Checked {
