@@ -34,11 +34,14 @@ impl Session<'_> {
         let plan = self.plan.runs[run].clone();
         let Some(instances) = self.choose(&plan)? else {
             let left = self.names(|host| host.is_instance() && host.takes_part()).len();
-            let text = format!(
+            let mut text = format!(
                 "run {} was not started: {left} of its {} instances are left",
                 run + 1,
                 plan.instances
             );
+            if let Some(reasons) = self.reasons_of_losses(|_| true) {
+                text += &format!("; {reasons}");
+            }
             self.warn(text.clone());
             return Ok(Some(text));
         };
@@ -177,7 +180,7 @@ impl Session<'_> {
             }
         }
         if course.measured == 0 {
-            let losses = self.reasons_of_losses(|host| starts.iter().any(|start| start.host == host));
+            let losses = self.reasons_of_losses(|host| self.is_needed(host));
             let reason =
                 losses.unwrap_or_else(|| "no transaction completed in the measured interval".to_owned());
             course.halt.get_or_insert(Halt::Failed(reason));

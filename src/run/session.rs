@@ -142,7 +142,9 @@ impl<'a> Session<'a> {
                     if let Some(reason) = failure(&event) {
                         let reason = labelled(self.plan, &host, &reason);
                         self.give_up(&host, reason)?;
-                    } else if let Some(value) = pick(&event) {
+                    } else if instances.contains(&host)
+                        && let Some(value) = pick(&event)
+                    {
                         found.push((host, value));
                     }
                 }

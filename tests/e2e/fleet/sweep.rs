@@ -11,6 +11,7 @@ use crate::e2e::processes::Process;
 fn what_befalls_idle_instances_and_the_time_between_runs() {
     let Some(fleet) = Fleet::new(2) else { return };
     an_idle_instance_is_lost(&fleet);
+    everybody_is_lost(&fleet);
     interrupted_between_runs(&fleet);
 }
 
@@ -26,9 +27,26 @@ fn an_idle_instance_is_lost(fleet: &Fleet) {
     let (_, host, _) = journal.only("lost");
     assert_eq!(host, "vm2");
     let (ending, reason) = journal.ending();
-    assert_eq!((ending, reason), ("failed", "run 2 was not started: 1 of its 2 instances are left"));
+    assert_eq!(ending, "failed");
+    let expected = "run 2 was not started: 1 of its 2 instances are left; vm2: the server ended";
+    assert!(reason.starts_with(expected), "{reason}");
     let result = fleet.lab.result("idle");
     assert_eq!(result["runs"][0]["outcome"], "complete", "{}", result["runs"][0]["reason"]);
+}
+
+/// Nothing was measured: the reason is what befell the hosts.
+fn everybody_is_lost(fleet: &Fleet) {
+    let mut running = fleet.start("nobody", &["on_loss=continue", "warmup=10min"]);
+    running.await_told("[ warm-up");
+    for host in ["vm1", "vm2"] {
+        fleet.signal(host, Process::is_server, Signal::SIGKILL);
+    }
+    assert_eq!(code(running.wait(PATIENCE)), 5, "{}", running.told());
+    fleet.nothing_left(&["vm1", "vm2"]);
+    let journal = Journal::read(&fleet.lab.path("nobody"));
+    let (ending, reason) = journal.ending();
+    assert_eq!(ending, "failed");
+    assert!(reason.contains("vm1: the server ended") && reason.contains("vm2: the server ended"), "{reason}");
 }
 
 /// Ctrl-C while a server that the next run does not need is being stopped: no further run begins.
