@@ -85,8 +85,8 @@ impl Request {
         &self.plan.fleet.observers
     }
 
-    /// Agents on these hosts, and what they find there. Without a result to come, nothing stays. `made` is the ssh configuration for machines that
-    /// were made for the run.
+    /// Agents on these hosts, and what they find there. Without a result to come, nothing stays. `made` is
+    /// the ssh configuration for machines that were made for the run.
     fn reach(
         &self,
         fleet: &mut Fleet,

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::run::live::Interval;
 use crate::run::{Progress, Watcher};
 use crate::spec::ByteSize;
-use crate::stats::device::DeviceRates;
+use crate::stats::device::{DeviceRates, sum_of_devices};
 
 /// What waits for a terminal that stands still; what comes then is not shown. The journal has it all.
 const WAITING: usize = 256;
@@ -174,9 +174,15 @@ fn interval_line(interval: &Interval, is_fleet: bool) -> String {
             );
         }
         several => {
-            let sum = |of: fn(&DeviceRates) -> f64| several.iter().map(|(_, rates)| of(rates)).sum::<f64>();
-            let (reads, writes) = (sum(|r| r.reads_per_s), sum(|r| r.writes_per_s));
-            line += &format!(" | {} devices r/s: {reads:.0} w/s: {writes:.0}", several.len());
+            let rates: Vec<DeviceRates> = several.iter().map(|(_, rates)| *rates).collect();
+            if let Some(r) = sum_of_devices(&rates) {
+                line += &format!(
+                    " | {} devices r/s: {:.0} w/s: {:.0}",
+                    several.len(),
+                    r.reads_per_s,
+                    r.writes_per_s
+                );
+            }
         }
     }
     line

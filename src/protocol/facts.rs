@@ -115,7 +115,7 @@ pub struct MountFacts {
 }
 
 /// A block device as /sys describes it. A field that /sys does not tell is `None`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
     /// Name in `/proc/diskstats`.
     pub name: String,

@@ -23,14 +23,13 @@ pub fn facts(
     journal_mount: Option<MountFacts>,
 ) -> HostFacts {
     let text = |path: &str| text_of(Path::new(path));
-    let kernel = |name: &str| text(&format!("/proc/sys/kernel/{name}")).trim().to_owned();
     let (stat, memory) = (text("/proc/stat"), text("/proc/meminfo"));
     // `arch` exists since Linux 6.1; before, what this program was built for is close enough.
     let architecture = Some(kernel("arch")).filter(|a| !a.is_empty());
     HostFacts {
         hostname: kernel("hostname"),
         boot_id: Some(kernel("random/boot_id")).filter(|id| !id.is_empty()),
-        kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")).trim().to_owned(),
+        kernel: kernel_and_release(),
         architecture: architecture.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         os: parse_pretty_name(&text("/etc/os-release"))
             .or_else(|| parse_pretty_name(&text("/usr/lib/os-release"))),
@@ -56,14 +55,23 @@ pub fn facts(
 pub fn observer_facts(path: &Path) -> Option<ObserverFacts> {
     let mounts = MountTable::of_this_process();
     let number = mounts.device_of(path)?;
-    let kernel = |name: &str| text_of(&Path::new("/proc/sys/kernel").join(name)).trim().to_owned();
     Some(ObserverFacts {
         hostname: kernel("hostname"),
-        kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")).trim().to_owned(),
+        kernel: kernel_and_release(),
         cpus: count_cpus(&text_of(Path::new("/proc/stat"))),
         memory_bytes: parse_memory(&text_of(Path::new("/proc/meminfo")), "MemTotal").unwrap_or(0),
         device: BlockDevices::new(Path::new("/sys"), mounts).facts(&number)?,
     })
+}
+
+/// What the kernel says of itself below `/proc/sys/kernel`.
+fn kernel(name: &str) -> String {
+    text_of(&Path::new("/proc/sys/kernel").join(name)).trim().to_owned()
+}
+
+/// `uname -sr`.
+fn kernel_and_release() -> String {
+    format!("{} {}", kernel("ostype"), kernel("osrelease")).trim().to_owned()
 }
 
 fn text_of(path: &Path) -> String {

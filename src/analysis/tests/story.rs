@@ -286,16 +286,6 @@ fn observer_facts() -> ObserverFacts {
         kernel: "Linux 6".into(),
         cpus: 8,
         memory_bytes: 1 << 34,
-        device: DeviceFacts {
-            name: "sdb".into(),
-            number: "8:16".into(),
-            size_bytes: None,
-            model: None,
-            firmware: None,
-            rotational: None,
-            scheduler: None,
-            write_cache: None,
-            below: Vec::new(),
-        },
+        device: DeviceFacts { name: "sdb".into(), number: "8:16".into(), ..DeviceFacts::default() },
     }
 }

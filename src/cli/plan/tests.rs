@@ -15,17 +15,7 @@ fn plan(hardware: &str, overrides: &[&str]) -> Plan {
 }
 
 fn facts(free_bytes: u64, dataset: DatasetState, version: &str) -> HostFacts {
-    let device = DeviceFacts {
-        name: "vdb".into(),
-        number: "252:16".into(),
-        size_bytes: None,
-        model: None,
-        firmware: None,
-        rotational: None,
-        scheduler: None,
-        write_cache: None,
-        below: vec![],
-    };
+    let device = DeviceFacts { name: "vdb".into(), number: "252:16".into(), ..DeviceFacts::default() };
     let mount = MountFacts {
         mount_point: "/mnt/dut".into(),
         filesystem: "ext4".into(),

@@ -44,13 +44,7 @@ pub(super) fn facts() -> HostFacts {
                 device: Some(DeviceFacts {
                     name: "sdx".into(),
                     number: "8:16".into(),
-                    size_bytes: None,
-                    model: None,
-                    firmware: None,
-                    rotational: None,
-                    scheduler: None,
-                    write_cache: None,
-                    below: vec![],
+                    ..DeviceFacts::default()
                 }),
             }),
             free_bytes: 100 << 30,
