@@ -13,6 +13,7 @@ mod outcome;
 mod run;
 mod samples;
 mod series;
+mod source;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -31,20 +32,21 @@ pub use fleet::{
     Fairness, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond, OthersPrint,
     SegmentAnalysis,
 };
+pub use source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResultAnalysis {
     /// Folder of the bundle, as given.
     pub path: String,
-    /// When it was started, UTC.
-    pub started: String,
+    /// When it was started, UTC; unknown of an imported one.
+    pub started: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
     /// Why, when it is not complete.
     pub reason: Option<String>,
-    /// The plan it followed.
-    pub plan: Plan,
+    /// The plan it followed, or the log it was imported from.
+    pub source: Source,
     /// What was found on the host: label → text, in reading order.
     pub environment: Vec<(String, String)>,
     /// The dataset: how it came to be and its size. `None` when none was completed.
@@ -72,14 +74,14 @@ fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis
     let runs = gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
     Ok(ResultAnalysis {
         path: result.display().to_string(),
-        started: gathered.started.clone(),
+        started: Some(gathered.started.clone()),
         outcome,
         reason,
         environment: environment::describe(&gathered, &plan),
         dataset: dataset(&gathered, &plan),
         runs,
         notes: gathered.notes,
-        plan,
+        source: Source::Measured(Box::new(plan)),
     })
 }
 
@@ -151,7 +153,7 @@ pub struct RunAnalysis {
     /// Instances that took part to the end of what was measured.
     pub instances_present: usize,
     /// Figures of all planned instances together, over the headline segment. `None`: they were never
-    /// together for half of the planned time.
+    /// together for half of the planned time, or the run was imported.
     pub figures: Option<Figures>,
     /// Name of the device mounted at the data directory; of several, what they are.
     pub device_name: Option<String>,
@@ -171,6 +173,8 @@ pub struct RunAnalysis {
     pub others_print: Option<OthersPrint>,
     /// What may be concluded.
     pub findings: Vec<Finding>,
+    /// What a log tells, when the run was imported: it has no figures of drivestone's, no findings.
+    pub imported: Option<ImportedRun>,
 }
 
 impl RunAnalysis {
@@ -181,7 +185,8 @@ impl RunAnalysis {
     }
 }
 
-/// One second of a run, all instances that took part in it together: rates summed, shares averaged.
+/// One second of a run, all instances that took part in it together: rates summed, shares averaged. Of an
+/// imported run one interval of the log, at the second at which it begins.
 /// `None`: not sampled, or unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct SecondPoint {
@@ -197,8 +202,11 @@ pub struct SecondPoint {
     pub p99_ms: Option<f64>,
     /// Maximum.
     pub max_ms: Option<f64>,
-    /// SQL errors.
-    pub errors: u64,
+    /// The percentile that an imported log speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percentile_ms: Option<f64>,
+    /// SQL errors a second.
+    pub errors: f64,
     /// Rates of the headline device in this second; of several, their sum.
     pub device: Option<DeviceRates>,
     /// Processor shares in this second.

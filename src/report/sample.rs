@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use crate::analysis::{
-    CpuShares, DatasetAnalysis, Figures, Finding, IoAnatomy, LatencySummary, Outcome, ResultAnalysis,
-    RunAnalysis, SecondPoint,
+    CpuShares, DatasetAnalysis, Figures, Finding, HeadlineFigures, ImportedRun, ImportedSource, IoAnatomy,
+    LatencySummary, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, Source,
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
@@ -23,10 +23,10 @@ use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 pub(super) fn complete() -> ResultAnalysis {
     ResultAnalysis {
         path: "reports/runs/20261130T101500Z-lab-r730-quick".into(),
-        started: "2026-11-30T10:15:00Z".into(),
+        started: Some("2026-11-30T10:15:00Z".into()),
         outcome: Outcome::Complete,
         reason: None,
-        plan: plan(),
+        source: Source::Measured(Box::new(plan())),
         environment: pairs(&[
             ("Host", "lab-r730"),
             ("Kernel", "Linux 6.12.57+deb13-amd64"),
@@ -96,6 +96,78 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         fairness: None,
         others_print: None,
         findings: findings(),
+        imported: None,
+    }
+}
+
+/// A result that was read from a log, with one run.
+pub(super) fn imported() -> ResultAnalysis {
+    let source = ImportedSource {
+        name: "galera".into(),
+        device: Some("Galera, three nodes".into()),
+        file: "galera.log".into(),
+        imported: "2026-11-30T11:00:00Z".into(),
+    };
+    let points =
+        [(458.31, 308.84, 104.25), (582.72, 170.48, 1.33), (615.64, 142.39, 0.0), (625.35, 137.35, 1.33)];
+    let series = points.iter().zip(0..).map(|(&(tps, percentile_ms, errors), n)| SecondPoint {
+        second: 3 * n,
+        tps,
+        percentile_ms: Some(percentile_ms),
+        errors,
+        ..SecondPoint::default()
+    });
+    let run = RunAnalysis {
+        threads: 64,
+        figures: None,
+        device_name: None,
+        series: series.collect(),
+        percentiles: Vec::new(),
+        findings: Vec::new(),
+        imported: Some(imported_run()),
+        ..run(0)
+    };
+    ResultAnalysis {
+        path: "reports/runs/20261130T110000Z-imported-galera".into(),
+        started: None,
+        source: Source::Imported(source),
+        environment: Vec::new(),
+        dataset: None,
+        runs: vec![run],
+        notes: Vec::new(),
+        ..complete()
+    }
+}
+
+fn imported_run() -> ImportedRun {
+    ImportedRun {
+        figures: HeadlineFigures {
+            seconds: Some(176.3015),
+            transactions: Some(100_000),
+            tps: Some(567.21),
+            avg_ms: Some(112.80),
+            p95_ms: Some(161.51),
+            peak_ms: Some(818.96),
+            min_ms: Some(4.44),
+            errors: Some(341),
+            reads: Some(1_404_774),
+            writes: Some(136_352),
+            other: Some(465_012),
+            ..HeadlineFigures::default()
+        },
+        percentile: Some(95.0),
+        percentile_ms: Some(161.51),
+        percentile_note: "It carries an error of up to 1 %.",
+        from_intervals: false,
+        facts: pairs(&[("sysbench", "1.1.0"), ("Report interval", "3 s")]),
+    }
+}
+
+/// The plan of a measured result, to be changed.
+pub(super) fn plan_of(result: &mut ResultAnalysis) -> &mut Plan {
+    match &mut result.source {
+        Source::Measured(plan) => plan,
+        Source::Imported(source) => panic!("{} has no plan", source.name),
     }
 }
 
@@ -166,7 +238,8 @@ fn second(second: i64) -> SecondPoint {
         p50_ms: latency(avg * 0.96),
         p99_ms: latency(avg * (2.05 + 0.2 * noise(second, 2))),
         max_ms: latency(avg * spike * (4.0 + noise(second, 3)) * if second == 39 { 8.0 } else { 1.0 }),
-        errors: u64::from(second % 9 == 4),
+        percentile_ms: None,
+        errors: f64::from(u8::from(second % 9 == 4)),
         device: (second != 20).then(|| rates(level.max(0.02))),
         cpu: Some(cpu(level)),
         io_some: Some((0.82 + 0.05 * noise(second, 4)) * level),
