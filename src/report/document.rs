@@ -304,6 +304,10 @@ pub(super) fn volume(run: &RunAnalysis) -> String {
         return format!("{load}: no figures of all instances together");
     }
     let figures = run.headline_figures();
+    if figures.transactions.is_none() {
+        let seconds = or_missing(figures.seconds, |seconds| number::decimals(seconds, 0));
+        return format!("{load}: {seconds} s, the number of transactions is unknown");
+    }
     format!(
         "{load}: {} transactions in {} s ({} reads, {} writes, {} other statements)",
         count_or_missing(figures.transactions),
@@ -334,6 +338,14 @@ mod tests {
         let rows = headline(&[result]);
         let told: Vec<_> = rows.iter().map(|row| (row.instances.as_str(), row.outcome.as_str())).collect();
         assert_eq!(told, [("4", "complete"), ("8", "NOT RUN")]);
+    }
+
+    #[test]
+    fn a_log_without_summary_has_no_count() {
+        let mut run = sample::imported().runs.remove(0);
+        run.imported.as_mut().unwrap().figures.transactions = None;
+        let expected = "oltp_read_write, 1 × 64 threads: 176 s, the number of transactions is unknown";
+        assert_eq!(volume(&run), expected);
     }
 
     #[test]
