@@ -62,7 +62,7 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
         instances_present: 1,
         figures: None,
         device_name: None,
-        series: run.intervals.iter().map(|interval| point(interval, run.report_interval_s)).collect(),
+        series: begins(run).zip(&run.intervals).map(|(begin, interval)| point(interval, begin)).collect(),
         percentiles: Vec::new(),
         segments: Vec::new(),
         per_instance: Vec::new(),
@@ -111,16 +111,34 @@ fn of_summary(summary: &Summary) -> HeadlineFigures {
     }
 }
 
-/// Intervals are all as long as each other, so that their mean is that of the time which they cover.
+/// The mean of the time that interval lines cover.
 fn of_intervals(run: &SysbenchRun) -> HeadlineFigures {
-    let intervals = run.intervals.len() as f64;
-    let tps = run.intervals.iter().map(|interval| interval.tps / intervals).sum();
-    let covered = run.intervals.last().map(|last| last.second as f64);
-    HeadlineFigures { seconds: covered, tps: covered.map(|_| tps), ..HeadlineFigures::default() }
+    let lengths = begins(run).zip(&run.intervals).map(|(begin, interval)| interval.second - begin);
+    let weighted = lengths.zip(&run.intervals).map(|(length, interval)| (length as f64, interval.tps));
+    let (covered, transactions) =
+        weighted.fold((0.0, 0.0), |(covered, sum), (length, tps)| (covered + length, sum + length * tps));
+    match covered > 0.0 {
+        true => HeadlineFigures {
+            seconds: Some(covered),
+            tps: Some(transactions / covered),
+            ..HeadlineFigures::default()
+        },
+        false => HeadlineFigures::default(),
+    }
 }
 
-fn point(interval: &Interval, length_s: Option<u64>) -> SecondPoint {
-    let begin = interval.second.saturating_sub(length_s.unwrap_or(1));
+/// When each interval began. A line counts from the one before, which may have come late; where one is
+/// missing, it is taken to be as long as the others.
+fn begins(run: &SysbenchRun) -> impl Iterator<Item = u64> {
+    let usual = run.report_interval_s.unwrap_or(1);
+    let before = std::iter::once(None).chain(run.intervals.iter().map(|interval| Some(interval.second)));
+    before.zip(&run.intervals).map(move |(before, interval)| {
+        let near = before.filter(|before| interval.second.saturating_sub(*before) < usual.saturating_mul(2));
+        near.unwrap_or(interval.second.saturating_sub(usual)).min(interval.second)
+    })
+}
+
+fn point(interval: &Interval, begin: u64) -> SecondPoint {
     let percentile = |rank| interval.percentile.filter(|own| own.rank == rank).map(|own| own.ms);
     SecondPoint {
         second: i64::try_from(begin).unwrap_or(i64::MAX),
@@ -209,6 +227,24 @@ mod tests {
         let imported = run.imported.as_ref().unwrap();
         assert!(imported.from_intervals);
         assert_eq!((imported.percentile, imported.percentile_ms), (Some(95.0), None));
+    }
+
+    #[test]
+    fn intervals_weigh_what_they_cover() {
+        let line = |second, tps: f64| {
+            format!(
+                "[ {second}s ] thds: 2 tps: {tps:.2} qps: 1.00 (r/w/o: 1.00/0.00/0.00) lat (ms,95%): 1.00 err/s: 0.00 \
+                 reconn/s: 0.00\n"
+            )
+        };
+        // The second line came late, one at 12 is missing, and so is everything before 3.
+        let log = [line(6, 10.0), line(10, 20.0), line(12, 30.0), line(18, 40.0)].concat();
+        let result = imported(&format!("Report intermediate results every 3 second(s)\n{log}"));
+        let run = &result.runs[0];
+        assert_eq!(run.series.iter().map(|point| point.second).collect::<Vec<_>>(), [3, 6, 10, 15]);
+        let figures = run.headline_figures();
+        let expected = (3.0 * 10.0 + 4.0 * 20.0 + 2.0 * 30.0 + 3.0 * 40.0) / 12.0;
+        assert_eq!((figures.seconds, figures.tps), (Some(12.0), Some(expected)));
     }
 
     #[test]

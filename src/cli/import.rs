@@ -14,7 +14,7 @@ use crate::result::import::{IMPORT_FORMAT, Import};
 use crate::sysbench;
 
 /// More is no log that a person would report.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 256 << 20;
 
 /// Reads a log of sysbench's into a result.
 pub fn import(arguments: &Arguments) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
         _ => std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?,
     };
     match bytes.len() as u64 > LARGEST {
-        true => Err(std::io::Error::other("is larger than 1 GiB; give the output of one benchmark")),
+        true => Err(std::io::Error::other("is larger than 256 MiB; give the output of one benchmark")),
         false => Ok(bytes),
     }
 }

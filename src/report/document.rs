@@ -57,7 +57,7 @@ pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
 
 fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
     let figures = run.headline_figures();
-    let latency = |value| or_missing(value, number::ms);
+    let latency = |value| or_missing(value, latency_format(run));
     let named = run.imported.as_ref().and_then(imported::other_percentile);
     HeadlineRow {
         device: device.to_owned(),
@@ -82,6 +82,11 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
         },
         alarming: run.findings.iter().any(|finding| finding.holds == Some(false)),
     }
+}
+
+/// How latencies of a run are written.
+pub(super) fn latency_format(run: &RunAnalysis) -> fn(f64) -> String {
+    if run.imported.is_some() { imported::ms } else { number::ms }
 }
 
 /// A latency as text, or that there is none.

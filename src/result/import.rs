@@ -130,6 +130,7 @@ mod tests {
             (|i| i.log.runs[0].threads = 0, "a run has at least one thread"),
             (|i| i.log.runs[0].intervals[1].tps = -1.0, "tps -1 cannot be"),
             (|i| i.log.runs[0].intervals[1].second = 0, "time does not go back"),
+            (|i| i.log.runs[0].intervals[1].percentile.as_mut().unwrap().rank = 101, "it is 1 to 100"),
         ] {
             let error = refused(change);
             assert!(error.contains(words), "{error}");

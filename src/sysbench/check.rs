@@ -1,5 +1,6 @@
 //! What cannot be: figures of a run that contradict each other.
 
+use super::draft::WARM_UP;
 use super::places::Places;
 use super::{Interval, Summary, SysbenchError, SysbenchRun};
 
@@ -7,6 +8,8 @@ use super::{Interval, Summary, SysbenchError, SysbenchRun};
 const ROUNDING: f64 = 0.011;
 /// Rates and the figures that they are made of were taken at slightly different moments.
 const SAME_MOMENT: f64 = 0.05;
+/// Rates count from a little after the start of the time that is printed, seconds.
+const START_S: f64 = 0.002;
 /// A percentile is the middle of a bucket, which may lie beyond the extreme that it holds.
 const BUCKET: f64 = 0.02;
 
@@ -30,7 +33,8 @@ pub fn check(run: &SysbenchRun, places: &Places) -> Result<(), SysbenchError> {
     latencies(summary, places)?;
     if let (Some(last), Some(seconds)) = (run.intervals.last(), summary.seconds) {
         let longest = seconds + run.report_interval_s.unwrap_or(1) as f64 + 1.0;
-        if last.second as f64 > longest {
+        let warmed_up = run.remarks.iter().any(|remark| remark.starts_with(WARM_UP));
+        if last.second as f64 > longest && !warmed_up {
             let expected = format!("the run took {seconds} s");
             return Err(places.refuse_interval(run.intervals.len() - 1, "second", last.second, expected));
         }
@@ -78,6 +82,9 @@ fn check_interval(
         }
     }
     let rank = run.summary.as_ref().and_then(|summary| summary.percentile).or(run.intervals[0].percentile);
+    if let Some(own) = interval.percentile.filter(|own| !(1..=100).contains(&own.rank)) {
+        return refuse("percentile", own.rank.to_string(), "it is 1 to 100".to_owned());
+    }
     if let (Some(own), Some(others)) = (interval.percentile, rank)
         && own.rank != others.rank
     {
@@ -151,9 +158,9 @@ fn rates(summary: &Summary, places: &Places) -> Result<(), SysbenchError> {
     for (place, field, count, rate) in told {
         let (Some(count), Some(rate)) = (count, rate) else { continue };
         let expected = count as f64 / seconds;
-        // Times are printed with four decimals.
-        let uncertain = ROUNDING + expected * (SAME_MOMENT + 0.0001 / seconds.max(0.0001));
-        if (expected.is_finite() && (rate - expected).abs() > uncertain) || (seconds == 0.0 && count > 0) {
+        let uncertain = ROUNDING + expected * (SAME_MOMENT + START_S / seconds);
+        // A time of 0.0000 s is less than what is printed.
+        if seconds > 0.0 && (rate - expected).abs() > uncertain {
             let line = places.figures.get(place).copied();
             let expected = format!("{count} in {seconds} s are {expected:.2} a second");
             return Err(super::places::impossible(&places.file, line, field, rate, expected));

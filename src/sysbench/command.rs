@@ -26,25 +26,38 @@ pub fn typed(line: &str) -> Option<Typed> {
     words.find(|word| word.rsplit('/').next() == Some("sysbench"))?;
     let words: Vec<&str> = words.take_while(|word| !word.starts_with(['|', '>', ';', '&'])).collect();
     let is_command = |word: &&str| ["run", "prepare", "prewarm", "cleanup", "help", "version"].contains(word);
-    let last = words.iter().copied().rfind(is_command)?;
-    if last != "run" {
+    let command = words.iter().copied().rfind(is_command)?;
+    // Prose speaks of sysbench too: a command line has options, or a test before a command that ends it.
+    let has_options = words.iter().any(|word| bare(word).is_some_and(|option| option.contains('=')));
+    let names_a_test = |word: &&str| {
+        ["oltp", "select_", "bulk_"].iter().any(|t| word.starts_with(t)) || word.contains(".lua")
+    };
+    let ends_with_it = words.last() == Some(&command) && words.iter().any(names_a_test);
+    if !has_options && !ends_with_it {
+        return None;
+    }
+    if command != "run" {
         return Some(Typed::Other);
     }
     let mut command = Command::default();
     for word in words {
-        // Editors turn hyphens into dashes.
-        let bare = word.trim_start_matches(['-', '–', '—', '−']);
-        match (bare.len() < word.len(), bare.split_once('=')) {
-            (true, Some(("test", test))) => command.test = Some(script_name(test)),
-            (true, Some((name, value))) if !concerns_connection(name) => {
+        match bare(word).map(|option| option.split_once('=').unwrap_or((option, "on"))) {
+            Some(("test", test)) => command.test = Some(script_name(test)),
+            Some((name, _)) if concerns_connection(name) => {}
+            Some((name, value)) => {
                 command.options.insert(name.to_owned(), value.trim_matches(['"', '\'']).to_owned());
             }
-            (true, None) => drop(command.options.insert(bare.to_owned(), "on".to_owned())),
-            (false, None) if !is_command(&word) => _ = command.test.get_or_insert_with(|| script_name(word)),
-            _ => {}
+            None if is_command(&word) => {}
+            None => _ = command.test.get_or_insert_with(|| script_name(word)),
         }
     }
     Some(Typed::Run(command))
+}
+
+/// An option without its hyphens, which editors turn into dashes; `None` for another word.
+fn bare(word: &str) -> Option<&str> {
+    let bare = word.trim_start_matches(['-', '–', '—', '−']);
+    (bare.len() < word.len()).then_some(bare)
 }
 
 fn script_name(path: &str) -> String {
@@ -60,11 +73,13 @@ fn concerns_connection(name: &str) -> bool {
 /// The bytes of a log with every password of a command line blanked; `None` when there is none.
 #[must_use]
 pub fn without_passwords(log: &[u8]) -> Option<Vec<u8>> {
-    const OPTION: &[u8] = b"password=";
+    /// The end of an option or of a variable of the environment.
+    const NAMES: [&[u8; 9]; 2] = [b"password=", b"ysql_pwd="];
     let mut out = Vec::with_capacity(log.len());
     let (mut rest, mut found) = (log, false);
-    while let Some(at) = rest.windows(OPTION.len()).position(|window| window.eq_ignore_ascii_case(OPTION)) {
-        let (before, value) = rest.split_at(at + OPTION.len());
+    let is_name = |window: &[u8]| NAMES.iter().any(|name| window.eq_ignore_ascii_case(*name));
+    while let Some(at) = rest.windows(NAMES[0].len()).position(is_name) {
+        let (before, value) = rest.split_at(at + NAMES[0].len());
         let quote = value.first().copied().filter(|byte| [b'"', b'\''].contains(byte));
         let ends = |byte: &u8| match quote {
             Some(quote) => [quote, b'\n'].contains(byte),
@@ -111,7 +126,12 @@ mod tests {
     fn other_lines_are_no_runs() {
         assert_eq!(typed("sysbench oltp_insert --tables=6 prepare"), Some(Typed::Other));
         assert_eq!(typed("sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)"), None);
-        assert_eq!(typed("let us run it"), None);
+        for prose in
+            ["let us run it", "then sysbench was run", "we use sysbench to run - and to prepare - tests"]
+        {
+            assert_eq!(typed(prose), None, "{prose}");
+        }
+        assert_eq!(run("sysbench oltp_read_only run").0.as_deref(), Some("oltp_read_only"));
     }
 
     #[test]
@@ -122,6 +142,7 @@ mod tests {
             Some("a --mysql-password=*** run\n--pgsql-password='***' c")
         );
         assert_eq!(blank("--mysql-password=end").as_deref(), Some("--mysql-password=***"));
+        assert_eq!(blank("MYSQL_PWD=x sysbench").as_deref(), Some("MYSQL_PWD=*** sysbench"));
         assert_eq!(blank("password= \n tps: 3"), None);
     }
 }

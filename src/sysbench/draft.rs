@@ -6,6 +6,9 @@ use super::number::count;
 use super::places::{Places, impossible};
 use super::{Dialect, Interval, Summary, SysbenchError, SysbenchRun};
 
+/// What 1.1 says of a warm-up, which its times may or may not include.
+pub const WARM_UP: &str = "Warmup time";
+
 /// A run being read.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -58,19 +61,20 @@ impl Draft {
 
     /// Takes a line of the head, if it is one.
     pub fn take_head(&mut self, line: &str, number: usize) -> Result<(), SysbenchError> {
-        const REMARKS: [&str; 7] = [
+        const REMARKS: [&str; 8] = [
             "Using ",
             "Doing ",
             "Skipping ",
             "Maximum number of ",
             "Target transaction rate",
+            WARM_UP,
             "Initializing random number ",
             "Random number generator ",
         ];
         let refuse = |field: &str, why: (String, &'static str)| {
             impossible(&self.places.file, Some(number), field, why.0, why.1)
         };
-        if let Some(value) = line.strip_prefix("Number of threads:") {
+        if let Some((_, value)) = line.split_once("Number of threads:") {
             let threads = count(value).map_err(|why| refuse("threads", why))?.map(|(threads, _)| threads);
             let threads = threads.map(|threads| {
                 u32::try_from(threads)
@@ -78,7 +82,7 @@ impl Draft {
             });
             self.threads = threads.transpose()?;
             self.places.figures.insert("threads", number);
-        } else if let Some(value) = line.strip_prefix("Report intermediate results every") {
+        } else if let Some((_, value)) = line.split_once("Report intermediate results every") {
             let seconds = count(value).map_err(|why| refuse("report interval", why))?;
             self.report_interval_s = seconds.map(|(seconds, _)| seconds).filter(|seconds| *seconds > 0);
         } else if self.intervals.is_empty() && self.remarks.len() < 30 {
@@ -117,21 +121,22 @@ impl Draft {
     /// Writes out the intervals that were only said to be like the last one, as far as they have room before
     /// the next.
     fn repeat(&mut self, next: Option<u64>) -> Result<(), SysbenchError> {
-        /// More than a year of seconds is no run.
-        const MOST: u64 = 50_000_000;
+        /// More than a day of equal seconds is no run.
+        const MOST: u64 = 100_000;
         let Some((times, number)) = self.repeated.take() else { return Ok(()) };
         let Some(last) = self.intervals.last().cloned() else { return Ok(()) };
         let step = self.interval_s();
         let refuse = |expected: String| {
             Err(impossible(&self.places.file, Some(number), "last message repeated", times, expected))
         };
-        if times.saturating_mul(step) > MOST {
-            return refuse(format!("a run of fewer than {MOST} s"));
-        }
-        let end = last.second.saturating_add(times * step);
+        let intervals = times.saturating_add(self.intervals.len() as u64);
+        let end = last.second.saturating_add(times.saturating_mul(step));
         if next.is_some_and(|next| end >= next) {
             // Then it was the line itself that was said again.
             return Ok(());
+        }
+        if intervals > MOST || end > 1_000_000_000 {
+            return refuse(format!("a run of at most {MOST} intervals"));
         }
         for nth in 1..=times {
             self.intervals.push(Interval { second: last.second + nth * step, ..last.clone() });

@@ -70,7 +70,7 @@ impl Reader<'_> {
             self.draft.fatal.get_or_insert_with(|| error.chars().take(LONGEST_ERROR).collect());
         } else if let Some(version) = banner(text) {
             self.next_run(Some(version.to_owned()))?;
-        } else if text == "Running the test with following options:" {
+        } else if text.ends_with("Running the test with following options:") {
             if self.draft.has_content() {
                 self.next_run(None)?;
             }
@@ -222,7 +222,7 @@ impl Reader<'_> {
 
 /// The version in sysbench's first line: `sysbench 1.0.20 (using …)`, `sysbench 0.4.12:  multi-threaded …`.
 fn banner(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("sysbench ")?;
+    let (_, rest) = text.split_once("sysbench ")?;
     let end = rest.find([' ', ':'])?;
     let (version, about) = rest.split_at(end);
     let is_version = version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.');

@@ -153,9 +153,11 @@ pub fn is_last(line: &str) -> bool {
 fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     let places = line.match_indices(label);
     places.filter(|(at, _)| *at == 0 || line[..*at].ends_with(' ')).find_map(|(at, _)| {
-        let preceding = line[..at].trim_end();
-        // `total` of `sub total:` is another label, `host sysbench[7]:` is none.
-        let free = preceding.is_empty() || preceding.ends_with([':', ']', '|']);
+        // `total` of `sub total:` is another label; `10:00:00`, `host sysbench[7]:` are none.
+        let preceding = line[..at].split_whitespace().next_back().unwrap_or_default();
+        let free = preceding.is_empty()
+            || preceding.ends_with([':', ']', '|'])
+            || preceding.contains(|c: char| c.is_ascii_digit());
         line[at + label.len()..].trim_start().strip_prefix(':').filter(|_| free)
     })
 }
@@ -189,9 +191,10 @@ mod tests {
     fn labels_are_not_parts_of_others() {
         let summary = taken(
             "    queries performed:\n  read/write requests:   3 (1.00 per sec.)\n  total time:  2.5s\n\
-             Mar  1 10:00:00 host sysbench[7]:      read:   7\n subtotal: 5\n sub total: 6\n  total number of events: 9",
+             Mar  1 10:00:00 host sysbench[7]:      read:   7\n2026-11-30T10:00:00Z  write: 4\n subtotal: 5\n sub total: 6\n  total number of events: 9",
         );
         assert_eq!((summary.reads, summary.read_write_requests, summary.total), (Some(7), Some(3), None));
+        assert_eq!(summary.writes, Some(4));
         assert_eq!((summary.seconds, summary.events, summary.queries), (Some(2.5), Some(9), None));
     }
 
