@@ -39,7 +39,10 @@ pub(super) struct HeadlineRow {
 pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
     let rows = results.iter().flat_map(|result| {
         let device = device_label(result);
-        let of_run = |run| std::iter::once(run_row(&device, run)).chain(fleet::segment_rows(run));
+        let of_run = |run| {
+            let label = imported::run_label(result, run).unwrap_or_else(|| device.clone());
+            std::iter::once(run_row(&label, run)).chain(fleet::segment_rows(run))
+        };
         let runs = result.runs.iter().flat_map(of_run).collect::<Vec<_>>();
         if runs.is_empty() {
             return vec![row_without_run(&device, result, result.planned_runs().first())];

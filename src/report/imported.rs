@@ -1,8 +1,8 @@
 //! What reports say of a run that a log tells, in words.
 
-use super::document::outcome_word;
+use super::document::{self, outcome_word};
 use super::number;
-use crate::analysis::{ImportedRun, ImportedSource, Outcome, RunAnalysis};
+use crate::analysis::{ImportedRun, ImportedSource, Outcome, ResultAnalysis, RunAnalysis};
 
 /// Stands where findings are counted.
 pub(super) const TALLY: &str = "unknown: imported";
@@ -15,6 +15,13 @@ pub(super) fn outcome_label(run: &RunAnalysis) -> String {
         Outcome::Complete => "imported".to_owned(),
         outcome => format!("{}, imported", outcome_word(outcome)),
     }
+}
+
+/// What a run's row is called when a log has runs of several tests, which a plan never has.
+pub(super) fn run_label(result: &ResultAnalysis, run: &RunAnalysis) -> Option<String> {
+    run.imported.as_ref()?;
+    let several = result.runs.iter().any(|other| other.workload != run.workload);
+    several.then(|| format!("{}: {}", document::device_label(result), run.workload))
 }
 
 /// A latency as the log has it: with two decimals, whatever its size.
@@ -77,7 +84,7 @@ pub(super) fn ordinal(percentile: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{document, sample};
+    use crate::report::sample;
 
     #[test]
     fn percentiles_are_named() {
@@ -103,6 +110,24 @@ mod tests {
         assert_eq!(
             (row.avg_ms.as_str(), row.p95_ms.as_str(), row.tail_ms.as_str()),
             ("0.05", "0.08", "0.08 (95th)")
+        );
+    }
+
+    #[test]
+    fn runs_of_several_tests_are_told_apart() {
+        let mut result = sample::imported();
+        result.runs.push(result.runs[0].clone());
+        let devices = |result: &ResultAnalysis| {
+            document::headline(std::slice::from_ref(result))
+                .into_iter()
+                .map(|row| row.device)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(devices(&result), ["Galera, three nodes"; 2]);
+        result.runs[1].workload = "oltp_insert".into();
+        assert_eq!(
+            devices(&result),
+            ["Galera, three nodes: oltp_read_write", "Galera, three nodes: oltp_insert"]
         );
     }
 
