@@ -82,10 +82,10 @@ impl Reader<'_> {
             }
         } else if let Some(is_sql) = summary::title(&line.text) {
             self.begin_report(is_sql, text)?;
+        } else if let Some(used) = self.take_command(text, following)? {
+            return Ok(used);
         } else if self.in_report {
             self.take_report(line)?;
-        } else if text.contains("sysbench") {
-            return self.take_command(text, following);
         } else {
             self.draft.take_head(text, line.number)?;
         }
@@ -152,8 +152,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A command line may go on after a backslash.
-    fn take_command(&mut self, text: &str, following: &[Line]) -> Result<usize, SysbenchError> {
+    /// Takes a command line, which may go on after a backslash; says how many lines it takes then.
+    fn take_command(&mut self, text: &str, following: &[Line]) -> Result<Option<usize>, SysbenchError> {
+        if !text.contains("sysbench") {
+            return Ok(None);
+        }
         let mut whole = text.to_owned();
         let mut used = 0;
         while let Some(part) = whole.strip_suffix('\\')
@@ -165,13 +168,13 @@ impl Reader<'_> {
         match typed(&whole) {
             Some(Typed::Run(command)) => self.typed = Some(command),
             Some(Typed::Other) => self.typed = None,
-            None => return Ok(0),
+            None => return Ok(None),
         }
         // Whatever comes is of another command.
         if self.draft.has_content() {
             self.finish_run()?;
         }
-        Ok(used)
+        Ok(Some(used))
     }
 
     fn next_run(&mut self, version: Option<String>) -> Result<(), SysbenchError> {

@@ -94,6 +94,17 @@ fn each_run_of_a_log_is_one_of_the_result() {
 }
 
 #[test]
+fn a_loggers_stamp_before_each_line_changes_nothing() {
+    let log = fixture("1.0-whole.log");
+    for stamp in ["Nov 30 10:00:00 host sysbench[71]: ", "2026-11-30T10:00:00.123Z ", "bench-1  | "] {
+        let stamped: String = log.lines().map(|line| format!("{stamp}{line}\n")).collect();
+        let (plain, stamped) = (run(&log), run(&stamped));
+        assert_eq!((stamped.version, stamped.threads), (plain.version, 4), "{stamp}");
+        assert_eq!((stamped.intervals, stamped.summary), (plain.intervals, plain.summary), "{stamp}");
+    }
+}
+
+#[test]
 fn a_repeated_line_fills_the_time_that_it_has() {
     let seconds = |log: &str| run(log).intervals.iter().map(|own| own.second).collect::<Vec<_>>();
     let line = |second| {
