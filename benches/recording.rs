@@ -8,17 +8,24 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use drivestone::load::recorder::{Completed, Recorder, Slot, StatementCounts};
-use drivestone::workload::KeyDistribution;
-use drivestone::workload::oltp::OltpReadWrite;
 use drivestone::workload::random::{Streams, WorkloadRng};
 use drivestone::workload::rows::{c_value, pad_value};
+use drivestone::workload::script::Script;
+use drivestone::workload::{KeyDistribution, Workload, WorkloadKind};
 
 const THREADS: usize = 32;
 const TRANSACTIONS_A_THREAD: usize = 40;
 
 fn completed(rng: &mut WorkloadRng) -> Completed<'static> {
     let counts = StatementCounts { reads: 14, writes: 4, other: 2 };
-    Completed { at_ns: 500_000_000, latency_ns: rng.between(3_000_000, 60_000_000), counts, errors: &[] }
+    Completed {
+        at_ns: 500_000_000,
+        latency_ns: rng.between(3_000_000, 60_000_000),
+        counts,
+        errors: &[],
+        reconnects: 0,
+        statements: &[],
+    }
 }
 
 /// Filing one transaction, as each load thread does once a transaction.
@@ -59,12 +66,12 @@ fn collecting(criterion: &mut Criterion) {
 /// Making up statements and rows, as each load thread does once a transaction.
 fn generating(criterion: &mut Criterion) {
     let mut rng = WorkloadRng::new(3, 1);
-    for keys in KeyDistribution::ALL {
-        let mix = OltpReadWrite { tables: 100, table_size: 10_000_000, range_size: 100, keys };
+    for keys in [KeyDistribution::Uniform, KeyDistribution::SPECIAL, KeyDistribution::ZIPFIAN] {
+        let workload = Workload::new(WorkloadKind::OltpReadWrite, 100, 10_000_000, keys);
         let mut statements = Vec::new();
         criterion.bench_function(&format!("generate a transaction, {} keys", keys.name()), |bencher| {
-            let mut streams = Streams::new(3, 1, 0);
-            bencher.iter(|| mix.next_transaction(&mut streams, black_box(&mut statements)));
+            let mut script = Script::new(workload, 0, 32, Streams::new(3, 1, 0));
+            bencher.iter(|| script.next_transaction(black_box(&mut statements)));
         });
     }
     criterion.bench_function("text of a row (c and pad)", |bencher| {

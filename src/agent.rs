@@ -76,6 +76,7 @@ fn obey(
             Ok(Job::Serve(job)) => keeper.serve(job),
             Ok(Job::StopServer { patience_s }) => keeper.stop(Duration::from_secs(patience_s)),
             Ok(Job::Prepare(job)) => activities.prepare(job),
+            Ok(Job::Settle(job)) => activities.settle(job),
             Ok(Job::Load(job)) => activities.load(job),
             Ok(Job::Start(job)) => activities.start(job),
             Ok(Job::StopLoad) => activities.stop(),

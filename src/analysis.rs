@@ -152,6 +152,8 @@ pub struct RunAnalysis {
     pub workload: String,
     /// Load threads of each instance.
     pub threads: u32,
+    /// Transactions that were to arrive in a second at each instance; `None` in a closed loop.
+    pub rate_per_s: Option<u32>,
     /// Instances that were planned.
     pub instances: u32,
     /// Instances that took part to the end of what was measured.

@@ -1,10 +1,15 @@
 //! Making datasets and loading a server: connections, threads, recording.
 
+pub mod arrivals;
 pub mod chunk;
+pub mod collector;
 pub mod connection;
+pub mod course;
+pub mod desk;
 pub mod drive;
 pub mod prepare;
 pub mod recorder;
+pub mod settle;
 pub mod worker;
 
 /// Why a load could not go on.

@@ -5,15 +5,15 @@ pub mod granted;
 pub mod options;
 pub mod preflight;
 pub mod resolve;
+pub mod sysbench;
 pub mod validate;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::job::{Dataset, Transport};
-use crate::workload::WorkloadKind;
-use crate::workload::oltp::OltpReadWrite;
+use crate::protocol::job::{Dataset, IgnoredErrors, SettleJob, Transport};
+use crate::workload::Workload;
 
 pub use estimate::Estimate;
 
@@ -36,7 +36,9 @@ pub struct Plan {
     /// The tables.
     pub dataset: DatasetPlan,
     /// The transaction.
-    pub workload: WorkloadPlan,
+    pub workload: Workload,
+    /// How load threads go about it, in every run.
+    pub load: LoadPlan,
     /// The database server.
     pub server: ServerPlan,
     /// Measured intervals, in order.
@@ -219,13 +221,26 @@ pub struct DatasetPlan {
     pub load_threads: u32,
 }
 
-/// The transaction.
+/// How load threads go about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadPlan {
-    /// Its name.
-    pub kind: WorkloadKind,
-    /// Its parameters.
-    pub mix: OltpReadWrite,
+pub struct LoadPlan {
+    /// SQL errors after which a transaction starts again.
+    pub ignored: IgnoredErrors,
+    /// Threads that lose their connection make another, and a server that ends is started again.
+    pub reconnect: bool,
+    /// How far the server comes to rest between runs.
+    pub settle: SettleJob,
+    /// Runs are the steps of a ramp: they end once two in a row have not held their rate.
+    pub ramp: Option<RampPlan>,
+    /// The sysbench command that loads the same tables.
+    pub sysbench_prepare: String,
+}
+
+/// What a rate must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RampPlan {
+    /// Longest 99th percentile, ns.
+    pub p99_ns: u64,
 }
 
 /// The database server.
@@ -252,6 +267,8 @@ pub struct ServerPlan {
 pub struct RunPlan {
     /// Load threads of each instance.
     pub threads: u32,
+    /// Transactions that arrive in a second at each instance; a closed loop when `None`.
+    pub rate_per_s: Option<u32>,
     /// Instances that run at once.
     pub instances: u32,
     /// Load before the measured interval, seconds.
@@ -264,4 +281,6 @@ pub struct RunPlan {
     pub report_interval_s: u64,
     /// Seed of the run.
     pub seed: u64,
+    /// The sysbench command that puts the same load on one instance.
+    pub sysbench_run: String,
 }

@@ -7,10 +7,13 @@
 mod count;
 mod duration;
 mod error;
+mod errors;
 mod field;
 mod fleet;
+mod fraction;
 mod hardware;
 mod list;
+mod load;
 mod names;
 mod overrides;
 mod profile;
@@ -19,6 +22,7 @@ mod source;
 mod text;
 mod tree;
 mod tree_reader;
+mod workload;
 mod yaml;
 
 use std::path::Path;
@@ -26,19 +30,19 @@ use std::path::Path;
 pub use count::Count;
 pub use duration::DurationSpec;
 pub use error::SpecError;
+pub use errors::IgnoreErrorsSpec;
 pub use fleet::{
     FilesystemSpec, IdleSpec, InstancesSpec, LEAST_MEMORY_BYTES, LibvirtSpec, MOST_HOSTS, MOST_MACHINES_EACH,
     ObserverSpec, Vcpus, is_absolute_path, is_machine_name, machine_name,
 };
 pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec, is_name};
+pub use load::{LoadSpec, LossSpec, RampSpec, Rate, Threads};
 pub use names::{HostName, is_host, is_hypervisor, is_object, ssh_host};
-pub use profile::{
-    DatasetSpec, Ids, LoadSpec, LossSpec, ProfileSpec, ServerSpec, Tables, Threads, TransportSpec,
-    WorkloadSpec, is_variable,
-};
+pub use profile::{ProfileSpec, ServerSpec, TransportSpec, is_variable};
 pub use size::{ByteSize, PageSize, PoolSizeSpec};
 pub use source::{Place, Source};
 pub use text::ValueError;
+pub use workload::{DatasetSpec, Ids, KeyName, Rows, Tables, Times, WorkloadSpec};
 
 use overrides::Override;
 use tree::Node;

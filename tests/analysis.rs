@@ -8,7 +8,9 @@ use drivestone::analysis::{Outcome, ResultAnalysis, analyze};
 use drivestone::plan::Plan;
 use drivestone::plan::resolve::resolve;
 use drivestone::protocol::Event;
-use drivestone::protocol::event::{LoadEndCause, LoadEnded, LoadSecond, ServerReady};
+use drivestone::protocol::event::{
+    LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
+};
 use drivestone::protocol::sample::{
     CpuCounters, DiskCounters, HostSample, IoPressure, OperationCounters, ServerSample,
 };
@@ -149,6 +151,8 @@ impl Story {
         let mut latency = LatencyHistogram::new();
         latency.record_n(self.latency_ns, TPS);
         LoadSecond {
+            reconnects: 0,
+            queued: None,
             second,
             length_ns: SECOND_NS.unsigned_abs(),
             threads: 32,
@@ -218,8 +222,14 @@ impl Story {
             measured_ns: u64::try_from(self.seconds * SECOND_NS).unwrap(),
             in_flight_ns: self.in_flight_ns.clone(),
             carried_in_ns: self.in_flight_ns.iter().sum(),
-            commits: 2_832,
-            com_commit: Some((10, 10 + self.com_commit)),
+            counted: StatementCount {
+                counter: "Com_commit".into(),
+                ours: 2_832,
+                server: Some((10, 10 + self.com_commit)),
+            },
+            threads: vec![ThreadTotals { events: 62, busy_ns: 4_960_000_000 }; 32],
+            unserved: None,
+            rows_added: 0,
             filed_late: 0,
             saturated: 0,
         }

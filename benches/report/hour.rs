@@ -6,7 +6,9 @@ use std::path::Path;
 use drivestone::plan::Plan;
 use drivestone::plan::resolve::resolve;
 use drivestone::protocol::Event;
-use drivestone::protocol::event::{LoadEndCause, LoadEnded, LoadSecond, ServerReady};
+use drivestone::protocol::event::{
+    LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
+};
 use drivestone::protocol::sample::{
     CpuCounters, DiskCounters, FlushCounters, HostSample, IoPressure, OperationCounters, ServerSample,
 };
@@ -65,8 +67,14 @@ pub fn ended() -> LoadEnded {
         measured_ns: (MEASURED_S * SECOND_NS) as u64,
         in_flight_ns: vec![20_000_000; THREADS as usize],
         carried_in_ns: 0,
-        commits: TPS * 4200,
-        com_commit: Some((0, (TPS * 4200) as i64)),
+        counted: StatementCount {
+            counter: "Com_commit".to_owned(),
+            ours: TPS * 4200,
+            server: Some((0, (TPS * 4200) as i64)),
+        },
+        threads: vec![ThreadTotals { events: TPS * 3600 / u64::from(THREADS), busy_ns: 0 }; THREADS as usize],
+        unserved: None,
+        rows_added: 0,
         filed_late: 0,
         saturated: 0,
     }
@@ -106,6 +114,8 @@ pub fn load(second: i64, rng: &mut WorkloadRng, latency: &mut LatencyHistogram) 
         latency.record((22e6 * (0.35 * normal).exp()) as u64 + stall);
     }
     LoadSecond {
+        reconnects: 0,
+        queued: None,
         second,
         length_ns: SECOND_NS as u64,
         threads: THREADS,

@@ -14,9 +14,11 @@ use super::outbox::Outbox;
 use super::sampling;
 use crate::load::drive::Drive;
 use crate::load::prepare::Prepare;
+use crate::load::settle;
 use crate::protocol::Event;
 use crate::protocol::clock::monotonic_ns;
-use crate::protocol::job::{LoadJob, ObserveJob, PrepareJob, StartJob};
+use crate::protocol::event::Settled;
+use crate::protocol::job::{LoadJob, ObserveJob, PrepareJob, SettleJob, StartJob};
 use crate::telemetry::host;
 
 /// Progress is reported no more often than this.
@@ -56,6 +58,8 @@ pub struct Activities {
     /// What an observer watches.
     observed: Option<PathBuf>,
     load_start: Option<Sender<StartJob>>,
+    /// Ids that load threads have chosen on this host's server.
+    chosen_ids: Arc<AtomicU64>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -63,8 +67,16 @@ impl Activities {
     /// Nothing runs yet.
     pub fn new(outbox: Outbox, served: SharedServed) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let samplers = Samplers::default();
-        Self { outbox, served, stop, samplers, observed: None, load_start: None, threads: Vec::new() }
+        Self {
+            outbox,
+            served,
+            stop,
+            samplers: Samplers::default(),
+            observed: None,
+            load_start: None,
+            chosen_ids: Arc::default(),
+            threads: Vec::new(),
+        }
     }
 
     /// Loads or reuses the dataset.
@@ -72,6 +84,20 @@ impl Activities {
         let Some(served) = self.running_server("prepare") else { return };
         let (outbox, stop) = (self.outbox.clone(), self.begin());
         self.threads.push(thread::spawn(move || prepare(&job, &served, &outbox, &stop)));
+    }
+
+    /// Lets the server come to rest.
+    pub fn settle(&mut self, job: SettleJob) {
+        let Some(served) = self.running_server("settle") else { return };
+        let (outbox, stop) = (self.outbox.clone(), self.begin());
+        self.threads.push(thread::spawn(move || {
+            outbox.send(match settle(&job, &served, &stop) {
+                Ok(settled) => Event::Settled(settled),
+                Err(error) => {
+                    Event::ActivityFailed { reason: format!("cannot let the server settle: {error}") }
+                }
+            });
+        }));
     }
 
     /// Connects load threads; they wait for `start`.
@@ -83,12 +109,14 @@ impl Activities {
         self.load_start = Some(sender);
         self.samplers = Samplers::default();
         let samplers = self.samplers.clone();
+        let chosen_ids = Arc::clone(&self.chosen_ids);
         self.threads.push(thread::spawn(move || {
             let drive = Drive {
                 job: &job,
                 access: &served.access,
                 start: &start,
                 stop: &stop,
+                chosen_ids: &chosen_ids,
                 emit: &|event| outbox.send(event),
                 // The last samples belong to the interval, and so come before its end is told.
                 interval_over: &|| samplers.finish(),
@@ -196,6 +224,18 @@ fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool
         Ok((manifest, reused)) => Event::Prepared { manifest, reused },
         Err(error) => Event::PrepareFailed { reason: error.to_string() },
     });
+}
+
+fn settle(job: &SettleJob, served: &Served, stop: &AtomicBool) -> Result<Settled, mysql::Error> {
+    let began = Instant::now();
+    let mut connection = mysql::Conn::new(served.access.options(8))?;
+    let left = settle::settle(&mut connection, job, stop, &mut |_| {})?;
+    Ok(Settled {
+        waited_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        dirty_pages: left.dirty_pages,
+        history: left.history,
+        file_bytes: served.folder.table_bytes(),
+    })
 }
 
 /// Notes in the manifest that one more run changes the dataset. Done before the load is ready: writing

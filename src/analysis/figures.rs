@@ -24,6 +24,8 @@ pub struct Figures {
     pub errors: u64,
     /// The same by error code.
     pub errors_by_code: BTreeMap<u16, u64>,
+    /// Connections made in place of lost ones.
+    pub reconnects: u64,
     /// Statements that read.
     pub reads: u64,
     /// Statements that wrote at least one row.
@@ -114,6 +116,7 @@ pub fn figures(totals: &Totals, in_flight_ns: &[u64], telemetry: &Telemetry) -> 
         latency: summarize(&totals.latency, in_flight_ns),
         errors: totals.errors.values().fold(0, |sum, n| sum.saturating_add(*n)),
         errors_by_code: totals.errors.clone(),
+        reconnects: totals.reconnects,
         reads,
         writes,
         other,

@@ -94,6 +94,6 @@ pub fn all(
 }
 
 /// A finding that cannot be decided, and why.
-fn unknown(id: &'static str, title: &'static str, why: &str) -> Finding {
-    Finding { id, title, holds: None, text: why.to_owned() }
+fn unknown(id: &'static str, title: &'static str, why: impl Into<String>) -> Finding {
+    Finding { id, title, holds: None, text: why.into() }
 }

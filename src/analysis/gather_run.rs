@@ -278,6 +278,7 @@ impl GatheredRun {
             latency,
             statements: [second.reads, second.writes, second.other],
             errors: second.errors,
+            reconnects: second.reconnects,
         };
         if !self.merging.take(number, part) {
             note("it came after a minute of later ones and is not counted".to_owned());

@@ -58,6 +58,7 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
         reason,
         workload: run.test.clone().unwrap_or_else(|| "unknown workload".to_owned()),
         threads: run.threads,
+        rate_per_s: rate(run),
         instances: 1,
         instances_present: 1,
         figures: None,
@@ -72,6 +73,12 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
         findings: Vec::new(),
         imported: Some(imported),
     }
+}
+
+/// The rate that the head names: `Target transaction rate: 100/sec`.
+fn rate(run: &SysbenchRun) -> Option<u32> {
+    let told = run.remarks.iter().find_map(|remark| remark.strip_prefix("Target transaction rate: "))?;
+    told.strip_suffix("/sec")?.parse().ok()
 }
 
 /// A run is complete when its final report is there and nothing was fatal. Interval lines may well end before.
@@ -227,6 +234,13 @@ mod tests {
         let imported = run.imported.as_ref().unwrap();
         assert!(imported.from_intervals);
         assert_eq!((imported.percentile, imported.percentile_ms), (Some(95.0), None));
+    }
+
+    #[test]
+    fn a_rate_is_known_from_the_head() {
+        let rate = |log| imported(log).runs[0].rate_per_s;
+        assert_eq!(rate(include_str!("../../tests/fixtures/sysbench/1.0-rate.log")), Some(100));
+        assert_eq!(rate(include_str!("../../tests/fixtures/sysbench/1.0-whole.log")), None);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Part {
     pub statements: [u64; 3],
     /// SQL errors by code.
     pub errors: BTreeMap<u16, u64>,
+    /// Connections made in place of lost ones.
+    pub reconnects: u64,
 }
 
 /// Of several instances, leaves those that took part in the whole second: an instance is a member while its
@@ -54,6 +56,8 @@ pub struct Totals {
     pub statements: [u64; 3],
     /// SQL errors by code.
     pub errors: BTreeMap<u16, u64>,
+    /// Connections made in place of lost ones.
+    pub reconnects: u64,
 }
 
 impl Totals {
@@ -62,7 +66,8 @@ impl Totals {
         self.length_ns = self.length_ns.saturating_add(length_ns);
     }
 
-    fn add_counts(&mut self, statements: [u64; 3], errors: &BTreeMap<u16, u64>) {
+    fn add_counts(&mut self, statements: [u64; 3], errors: &BTreeMap<u16, u64>, reconnects: u64) {
+        self.reconnects = self.reconnects.saturating_add(reconnects);
         for (sum, n) in self.statements.iter_mut().zip(statements) {
             *sum = sum.saturating_add(n);
         }
@@ -76,7 +81,7 @@ impl Totals {
         let Some(first) = later.first else { return };
         self.add_second(first, later.length_ns);
         self.latency.merge(&later.latency);
-        self.add_counts(later.statements, &later.errors);
+        self.add_counts(later.statements, &later.errors, later.reconnects);
     }
 
     /// Moments of these seconds relative to T0, ns: the beginning, and the end if none is missing.
@@ -256,11 +261,11 @@ impl Merging {
         all.add_second(second, length_ns);
         all.latency.merge(&self.second);
         for part in parts {
-            all.add_counts(part.statements, &part.errors);
+            all.add_counts(part.statements, &part.errors, part.reconnects);
             if let Some(own) = each.get_mut(part.instance) {
                 own.add_second(second, part.length_ns);
                 own.latency.add(&part.latency);
-                own.add_counts(part.statements, &part.errors);
+                own.add_counts(part.statements, &part.errors, part.reconnects);
             }
         }
     }
@@ -317,6 +322,7 @@ mod tests {
             transactions,
             latency: Distribution::of_record(&latency.to_record()).unwrap(),
             statements: [transactions, 0, 0],
+            reconnects: 0,
             errors: BTreeMap::new(),
         }
     }

@@ -46,6 +46,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         reason,
         workload: plan.workload.kind.name().to_owned(),
         threads: run.plan.threads,
+        rate_per_s: run.plan.rate_per_s,
         instances: run.plan.instances,
         instances_present: run.present(),
         figures: together,

@@ -65,6 +65,7 @@ fn describe(plan: &Plan, facts: &Hosts) -> String {
         ("Duration", duration(plan, facts)),
         ("Creates", creates(plan, facts)),
         ("Server", server(plan, facts)),
+        ("As sysbench", as_sysbench(plan)),
     ] {
         for (n, line) in lines.iter().enumerate() {
             text += &format!("{:<12} {line}\n", if n == 0 { topic } else { "" });
@@ -107,17 +108,17 @@ fn pool(plan: &Plan) -> Vec<String> {
 }
 
 fn load(plan: &Plan) -> Vec<String> {
-    let mix = &plan.workload.mix;
+    let workload = &plan.workload;
     plan.runs
         .iter()
         .map(|run| {
             format!(
                 "{}, {}{} threads, {} keys over ids 1–{}, seed {}",
-                plan.workload.kind.name(),
+                workload.kind.name(),
                 each(plan, &format!("{} × ", hosts::instances(run.instances))),
                 run.threads,
-                mix.keys.name(),
-                grouped(mix.table_size),
+                workload.keys.name(),
+                grouped(workload.table_size),
                 run.seed
             )
         })
@@ -267,6 +268,15 @@ fn server(plan: &Plan, facts: &Hosts) -> Vec<String> {
     };
     let options: Vec<String> = plan.server.options.iter().map(|(name, value)| option(name, value)).collect();
     lines.extend(options.chunks(3).map(|chunk| chunk.join("  ")));
+    lines
+}
+
+/// The commands with which sysbench would do the same, on one instance.
+fn as_sysbench(plan: &Plan) -> Vec<String> {
+    let runs = plan.runs.iter().map(|run| &run.sysbench_run);
+    let mut lines: Vec<String> = std::iter::once(&plan.load.sysbench_prepare).chain(runs).cloned().collect();
+    // Runs may differ in their number of instances only.
+    lines.dedup();
     lines
 }
 

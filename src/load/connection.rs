@@ -3,21 +3,27 @@
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Params, Statement as Prepared, Value};
 
-use super::recorder::StatementCounts;
 use crate::server::access::Access;
-use crate::workload::oltp::{OltpReadWrite, Parameters, Statement, StatementKind};
+use crate::workload::Workload;
 use crate::workload::schema::DATABASE;
+use crate::workload::statement::{Parameters, Statement, StatementClass, StatementKind};
 
-/// Statements prepared for each table.
+/// Kinds of statements, for places in tables.
 const KINDS: usize = StatementKind::ALL.len();
 
-/// A connection that holds every statement of a workload.
+/// A connection that can execute every statement of a workload.
 pub struct LoadConnection {
     connection: Conn,
-    begin: Prepared,
-    commit: Prepared,
-    /// Table by table, each in the order of `StatementKind::ALL`.
-    statements: Vec<Prepared>,
+    workload: Workload,
+    /// Table by table, each in the order of `StatementKind::ALL`; `None` where the workload has no such statement.
+    statements: Vec<Option<Held>>,
+    /// A statement with its values, when it is sent as text.
+    text: String,
+}
+
+enum Held {
+    Prepared(Prepared),
+    Text(String),
 }
 
 impl LoadConnection {
@@ -25,34 +31,42 @@ impl LoadConnection {
     ///
     /// # Errors
     /// The client library's, unchanged.
-    pub fn open(access: &Access, workload: &OltpReadWrite) -> Result<Self, mysql::Error> {
+    pub fn open(access: &Access, workload: &Workload) -> Result<Self, mysql::Error> {
         let held = usize::try_from(workload.prepared_statements()).unwrap_or(usize::MAX);
         let mut connection = Conn::new(access.options(held))?;
         connection.select_db(DATABASE)?;
-        let mut statements = Vec::with_capacity(held);
-        for table in 1..=workload.tables {
-            for kind in StatementKind::ALL {
-                statements.push(connection.prep(kind.sql(table))?);
+        let mut statements: Vec<Option<Held>> = Vec::new();
+        statements.resize_with(workload.tables as usize * KINDS, || None);
+        for (kind, _) in workload.statements() {
+            let tables = if kind.class() == StatementClass::Other { 1 } else { workload.tables };
+            for table in 1..=tables {
+                let sql = workload.sql(kind, table);
+                statements[place(kind, table)] = Some(match workload.prepared {
+                    true => Held::Prepared(connection.prep(sql)?),
+                    false => Held::Text(sql),
+                });
             }
         }
-        let (begin, commit) = (connection.prep("BEGIN")?, connection.prep("COMMIT")?);
-        Ok(Self { connection, begin, commit, statements })
+        Ok(Self { connection, workload: *workload, statements, text: String::new() })
     }
 
-    /// Runs one transaction, counting its statements as sysbench does.
+    /// Executes one statement and reads its result to the end. Returns the rows that it changed.
     ///
     /// # Errors
-    /// The first statement's that failed; the transaction is then neither committed nor rolled back.
-    pub fn transaction(
-        &mut self,
-        statements: &[Statement],
-        counts: &mut StatementCounts,
-    ) -> Result<(), FailedStatement> {
-        self.bare("BEGIN", counts)?;
-        for statement in statements {
-            self.execute(statement, counts)?;
+    /// The client library's, unchanged.
+    pub fn execute(&mut self, statement: &Statement) -> Result<u64, mysql::Error> {
+        match &self.statements[place(statement.kind, statement.table)] {
+            Some(Held::Prepared(prepared)) => {
+                self.connection.exec_drop(prepared, placeholders(&statement.parameters))?;
+            }
+            Some(Held::Text(sql)) => {
+                self.workload.write_text(statement, sql, &mut self.text);
+                self.connection.query_drop(&self.text)?;
+            }
+            // Scripts draw only statements that their workload has, as a test shows.
+            None => {}
         }
-        self.bare("COMMIT", counts)
+        Ok(self.connection.affected_rows())
     }
 
     /// Ends what a failed transaction left open.
@@ -63,49 +77,32 @@ impl LoadConnection {
         self.connection.query_drop("ROLLBACK")
     }
 
-    fn bare(&mut self, text: &'static str, counts: &mut StatementCounts) -> Result<(), FailedStatement> {
-        let prepared = if text == "BEGIN" { &self.begin } else { &self.commit };
-        self.connection
-            .exec_drop(prepared, Params::Empty)
-            .map_err(|source| FailedStatement { text: text.to_owned(), source })?;
-        counts.other += 1;
-        Ok(())
-    }
-
-    fn execute(
-        &mut self,
-        statement: &Statement,
-        counts: &mut StatementCounts,
-    ) -> Result<(), FailedStatement> {
-        let place = (statement.table as usize - 1) * KINDS + statement.kind as usize;
-        let failed = |source| FailedStatement { text: statement.kind.sql(statement.table), source };
-        self.connection
-            .exec_drop(&self.statements[place], placeholders(&statement.parameters))
-            .map_err(failed)?;
-        match statement.kind.is_write() {
-            false => counts.reads += 1,
-            true if self.connection.affected_rows() > 0 => counts.writes += 1,
-            true => counts.other += 1,
-        }
-        Ok(())
+    /// The largest id in a table, 0 if it is empty.
+    ///
+    /// # Errors
+    /// The client library's, unchanged.
+    pub fn largest_id(&mut self, table: &str) -> Result<u64, mysql::Error> {
+        let id = self.connection.query_first(format!("SELECT COALESCE(MAX(id), 0) FROM {table}"))?;
+        Ok(id.unwrap_or(0))
     }
 }
 
-/// A statement that the server refused, or that lost its connection.
-pub struct FailedStatement {
-    /// Its text.
-    pub text: String,
-    /// The client library's error.
-    pub source: mysql::Error,
+fn place(kind: StatementKind, table: u32) -> usize {
+    (table as usize - 1) * KINDS + kind as usize
 }
 
 fn placeholders(parameters: &Parameters) -> Params {
     Params::Positional(match parameters {
+        Parameters::Nothing | Parameters::Numbers(..) => return Params::Empty,
         Parameters::Id(id) => vec![Value::UInt(*id)],
         Parameters::Range(from, to) => vec![Value::UInt(*from), Value::UInt(*to)],
-        Parameters::Text(c, id) => vec![Value::Bytes(c.to_vec()), Value::UInt(*id)],
-        Parameters::Row(id, k, c, pad) => {
-            vec![Value::UInt(*id), Value::UInt(*k), Value::Bytes(c.to_vec()), Value::Bytes(pad.to_vec())]
-        }
+        Parameters::Content(c, id) => vec![Value::Bytes(c.as_bytes().to_vec()), Value::UInt(*id)],
+        Parameters::Row(id, k, c, pad) => vec![
+            id.map_or(Value::NULL, Value::Int),
+            Value::UInt(*k),
+            Value::Bytes(c.as_bytes().to_vec()),
+            Value::Bytes(pad.as_bytes().to_vec()),
+        ],
+        Parameters::Values(values) => values.iter().map(|value| Value::UInt(*value)).collect(),
     })
 }

@@ -1,7 +1,7 @@
 //! A load from its first connection to its last transaction: threads, and the collector beside them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -10,20 +10,22 @@ use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
 use super::LoadError;
+use super::arrivals::Arrivals;
+use super::collector::Collector;
 use super::connection::LoadConnection;
-use super::recorder::Slot;
-use super::worker::{Course, Desk, Worker};
+use super::course::Course;
+use super::desk::Desk;
+use super::worker::Worker;
 use crate::protocol::clock::{SECOND_NS, monotonic_ns};
-use crate::protocol::event::{Event, LoadEndCause, LoadEnded, LoadSecond};
+use crate::protocol::event::Event;
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::server::access::Access;
-use crate::workload::random::Streams;
+use crate::workload::WorkloadKind;
+use crate::workload::random::{Streams, WorkloadRng};
+use crate::workload::schema::table_name;
+use crate::workload::script::Script;
 
-/// A second is collected this long after it is over, so that threads have filed what completed in it.
-const GRACE_NS: i64 = 100_000_000;
-/// Longest wait for transactions in flight at the end: a stuck server holds a run no longer.
-const DRAIN_NS: i64 = 10 * SECOND_NS;
-/// Longest wait for the server's commit counter.
+/// Longest wait for the server's counter.
 const COUNTER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A start later than this is told.
 const LATE_NS: i64 = 50_000_000;
@@ -42,6 +44,8 @@ pub struct Drive<'a> {
     pub start: &'a Receiver<StartJob>,
     /// Set when the load is to end now.
     pub stop: &'a AtomicBool,
+    /// Ids that scripts have chosen in earlier loads of this server, and then in this one.
+    pub chosen_ids: &'a Arc<AtomicU64>,
     /// Takes the events.
     pub emit: &'a dyn Fn(Event),
     /// Called when the interval is over, before transactions in flight are waited for.
@@ -50,7 +54,7 @@ pub struct Drive<'a> {
 
 impl Drive<'_> {
     /// Connects, waits for the start, drives the load to its end. Emits `LoadReady`, one `LoadSecond` a
-    /// second, and `LoadEnded`.
+    /// second, `LoadStatements` now and then, and `LoadEnded`.
     ///
     /// # Errors
     /// When threads cannot be set up, or the load was cut short by an error that does not pass (after
@@ -62,12 +66,13 @@ impl Drive<'_> {
         (self.emit)(Event::LoadReady { streams });
         let start = self.wait_for_start()?;
 
-        let com_commit_before = com_commit(&mut counter);
-        let course = Arc::new(Course::new(start));
+        let counter_name = self.counter_name();
+        let count_before = read_counter(&mut counter, counter_name);
+        let course = Arc::new(Course::new(start, self.arrivals(start)));
         let first_second = (start.begin_ns - start.t0_ns).div_euclid(SECOND_NS);
         let desks: Vec<Arc<Desk>> = ready.iter().map(|_| Arc::new(Desk::new(first_second))).collect();
-        for (thread, (connection, desk)) in (1..).zip(ready.into_iter().zip(&desks)) {
-            self.launch(thread, connection, &course, desk).inspect_err(|_| {
+        for (thread, (ready, desk)) in (1..).zip(ready.into_iter().zip(&desks)) {
+            self.launch(thread, ready, &course, desk).inspect_err(|_| {
                 course.end_at(monotonic_ns());
                 course.abandon();
             })?;
@@ -78,26 +83,28 @@ impl Drive<'_> {
             let text = format!("load threads started {} ms late", late_ns / 1_000_000);
             (self.emit)(Event::Warning { text });
         }
-        let mut collector = Collector {
-            course: &course,
-            desks: &desks,
-            total: Slot::new(first_second),
-            next: first_second,
-            told_start: false,
-            filed_late: 0,
-            saturated: 0,
-            drive: self,
-        };
+        let mut collector = Collector::new(&course, &desks, first_second, self.stop, self.emit);
         collector.collect_until_end();
         (self.interval_over)();
         collector.drain();
         collector.collect_last();
-        let com_commit = com_commit_before.zip(com_commit(&mut counter));
-        (self.emit)(Event::LoadEnded(collector.ended(com_commit)));
+        let server = count_before.zip(read_counter(&mut counter, counter_name));
+        (self.emit)(Event::LoadEnded(collector.ended(counter_name, server)));
         match course.take_failure() {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+
+    /// The server's counter of the statement that ends a transaction.
+    fn counter_name(&self) -> &'static str {
+        self.job.workload.statements().last().map_or("Com_commit", |(kind, _)| kind.server_counter())
+    }
+
+    /// Arrivals have the stream that no thread has.
+    fn arrivals(&self, start: StartJob) -> Option<Arrivals> {
+        let rng = WorkloadRng::new(self.job.seed, u64::from(self.job.instance) << 32);
+        self.job.rate_per_s.map(|rate| Arrivals::new(rng, rate, start.begin_ns))
     }
 
     /// Streams are distinct for every thread of every instance.
@@ -113,12 +120,14 @@ impl Drive<'_> {
     }
 
     /// Opens all connections at once: preparing hundreds of statements on each takes a while.
-    fn connect_threads(&self) -> Result<Vec<LoadConnection>, LoadError> {
+    fn connect_threads(&self) -> Result<Vec<Ready>, LoadError> {
         let threads = self.job.threads;
         thread::scope(|scope| {
             let mut opening = Vec::new();
             for number in 1..=threads {
-                let open = || LoadConnection::open(self.access, &self.job.workload);
+                let (job, access) = (self.job, self.access);
+                let (stream, ids) = (self.stream(number - 1), self.chosen_ids.load(Ordering::Acquire));
+                let open = move || open(job, access, number, stream, ids);
                 let handle = thread::Builder::new()
                     .stack_size(STACK_BYTES)
                     .spawn_scoped(scope, open)
@@ -158,151 +167,66 @@ impl Drive<'_> {
     fn launch(
         &self,
         thread: u32,
-        connection: LoadConnection,
+        ready: Ready,
         course: &Arc<Course>,
         desk: &Arc<Desk>,
     ) -> Result<(), LoadError> {
-        let (course, desk, workload) = (Arc::clone(course), Arc::clone(desk), self.job.workload);
-        let streams = Streams::new(self.job.seed, self.stream(thread - 1), self.job.generation);
+        let (course, desk, job) = (Arc::clone(course), Arc::clone(desk), self.job.clone());
+        let (access, chosen_ids) = (self.access.clone(), Arc::clone(self.chosen_ids));
+        let counter = self.counter_name();
+        let Ready { connection, script } = ready;
         thread::Builder::new()
             .name(format!("load-{thread}"))
             .stack_size(STACK_BYTES)
             .spawn(move || {
+                be_punctual();
                 sleep_until(course.start.begin_ns);
                 desk.begin();
-                Worker { thread, connection, workload, streams, course: &course, desk: &desk }.run();
+                let worker = Worker {
+                    thread,
+                    job: &job,
+                    access: &access,
+                    connection,
+                    script,
+                    counter,
+                    chosen_ids: &chosen_ids,
+                    course: &course,
+                    desk: &desk,
+                };
+                worker.run();
             })
             .map(drop)
             .map_err(|source| LoadError::Thread { thread, source })
     }
 }
 
-/// Empties the threads' slots second by second.
-struct Collector<'a> {
-    course: &'a Course,
-    desks: &'a [Arc<Desk>],
-    total: Slot,
-    /// The next second to collect.
-    next: i64,
-    told_start: bool,
-    filed_late: u64,
-    saturated: u64,
-    drive: &'a Drive<'a>,
+/// Connects one thread, whose choices have this stream; so many ids have been chosen before.
+fn open(job: &LoadJob, access: &Access, thread: u32, stream: u64, ids: u64) -> Result<Ready, mysql::Error> {
+    let mut connection = LoadConnection::open(access, &job.workload)?;
+    let rows = match job.workload.kind {
+        WorkloadKind::BulkInsert => connection.largest_id(&table_name(false, thread))?,
+        _ => 0,
+    };
+    let streams = Streams::new(job.seed, stream, job.generation);
+    let script = Script::new(job.workload, thread - 1, job.threads, streams).after(rows, ids);
+    Ok(Ready { connection, script })
 }
 
-impl Collector<'_> {
-    /// Emits every second that is over, until the one in which the interval ends.
-    fn collect_until_end(&mut self) {
-        loop {
-            if self.drive.stop.load(Ordering::Acquire) {
-                self.course.end_at(monotonic_ns());
-            }
-            self.tell_start();
-            let now = monotonic_ns();
-            let end_ns = self.course.end_ns();
-            let second_end_ns = self.course.start.t0_ns + (self.next + 1) * SECOND_NS;
-            if second_end_ns.min(end_ns) + GRACE_NS <= now {
-                if second_end_ns >= end_ns {
-                    return;
-                }
-                self.emit_second(SECOND_NS.unsigned_abs());
-                continue;
-            }
-            thread::sleep(LOOK);
-        }
-    }
-
-    /// Emits the moment at which the last thread began, once it is known.
-    fn tell_start(&mut self) {
-        if self.told_start {
-            return;
-        }
-        let began: Option<Vec<i64>> = self.desks.iter().map(|desk| desk.began_ns()).collect();
-        if let Some(began_ns) = began.and_then(|began| began.into_iter().max()) {
-            (self.drive.emit)(Event::LoadStarted { began_ns });
-            self.told_start = true;
-        }
-    }
-
-    /// Emits the second in which the interval ended. Every thread has filed what it completed by then.
-    fn collect_last(&mut self) {
-        let begin_ns = self.course.start.t0_ns + self.next * SECOND_NS;
-        if let Ok(length_ns @ 1..) = u64::try_from(self.course.end_ns() - begin_ns) {
-            self.collect();
-            for desk in self.desks {
-                desk.recorder.collect_late(&mut self.total);
-            }
-            self.emit(length_ns);
-        }
-    }
-
-    fn emit_second(&mut self, length_ns: u64) {
-        self.collect();
-        self.emit(length_ns);
-    }
-
-    fn collect(&mut self) {
-        self.total.reuse(self.next);
-        for desk in self.desks {
-            desk.recorder.collect(self.next, &mut self.total);
-        }
-    }
-
-    fn emit(&mut self, length_ns: u64) {
-        self.filed_late += self.total.filed_late;
-        self.saturated += self.total.latency.saturated();
-        let end_ns =
-            self.course.start.t0_ns + self.next * SECOND_NS + i64::try_from(length_ns).unwrap_or(SECOND_NS);
-        let running = self.desks.iter().filter(|desk| desk.was_running_at(end_ns)).count();
-        (self.drive.emit)(Event::LoadSecond(LoadSecond {
-            second: self.next,
-            length_ns,
-            threads: u32::try_from(running).unwrap_or(u32::MAX),
-            latency: self.total.latency.to_record(),
-            reads: self.total.counts.reads,
-            writes: self.total.counts.writes,
-            other: self.total.counts.other,
-            errors: self.total.errors.clone(),
-        }));
-        self.next += 1;
-    }
-
-    /// Waits for transactions in flight, but not for ever.
-    fn drain(&self) {
-        let deadline = monotonic_ns() + DRAIN_NS;
-        while !self.desks.iter().all(|desk| desk.is_finished()) && monotonic_ns() < deadline {
-            thread::sleep(LOOK);
-        }
-        self.course.abandon();
-    }
-
-    fn ended(&self, com_commit: Option<(i64, i64)>) -> LoadEnded {
-        let (start, end_ns) = (&self.course.start, self.course.end_ns());
-        let cause = if self.course.failed() {
-            LoadEndCause::Failed
-        } else if self.course.events_done() {
-            LoadEndCause::Events
-        } else if Some(end_ns) == start.end_ns {
-            LoadEndCause::Time
-        } else {
-            LoadEndCause::Stopped
-        };
-        LoadEnded {
-            cause,
-            measured_ns: u64::try_from(end_ns - start.t0_ns).unwrap_or(0),
-            in_flight_ns: self.desks.iter().filter_map(|desk| desk.in_flight_at(end_ns)).collect(),
-            carried_in_ns: self.desks.iter().map(|desk| desk.carried_in_ns()).sum(),
-            commits: self.desks.iter().map(|desk| desk.commits()).sum(),
-            com_commit,
-            filed_late: self.filed_late,
-            saturated: self.saturated,
-        }
-    }
+/// A thread that is connected.
+struct Ready {
+    connection: LoadConnection,
+    script: Script,
 }
 
-fn com_commit(connection: &mut Conn) -> Option<i64> {
+/// Has the kernel wake this thread when asked to, not up to 50 µs later: arrivals wait for nothing.
+fn be_punctual() {
+    // Where it cannot, sleeps are a little longer, and latencies with them.
+    let _ = nix::sys::prctl::set_timerslack(1);
+}
+
+fn read_counter(connection: &mut Conn, name: &str) -> Option<i64> {
     let row: Option<(String, i64)> =
-        connection.query_first("SHOW GLOBAL STATUS LIKE 'Com_commit'").ok().flatten();
+        connection.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).ok().flatten();
     row.map(|(_, count)| count)
 }
 
@@ -325,22 +249,26 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for instance in 0..16 {
             let job = LoadJob {
-                workload: crate::workload::oltp::OltpReadWrite {
-                    tables: 1,
-                    table_size: 1,
-                    range_size: 1,
-                    keys: crate::workload::KeyDistribution::Uniform,
-                },
+                workload: crate::workload::Workload::new(
+                    WorkloadKind::OltpReadWrite,
+                    1,
+                    1,
+                    crate::workload::KeyDistribution::Uniform,
+                ),
                 threads: 128,
                 seed: 1,
                 generation: 0,
                 instance,
+                ignored: crate::protocol::job::IgnoredErrors::sysbenchs(),
+                reconnect: false,
+                rate_per_s: None,
             };
             let drive = Drive {
                 job: &job,
                 access: &access,
                 start: &start,
                 stop: &stop,
+                chosen_ids: &Arc::default(),
                 emit: &|_| {},
                 interval_over: &|| {},
             };

@@ -5,26 +5,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, LocalInfileHandler};
 
 use super::chunk::{self, Chunk};
+use super::settle::settle;
 use crate::protocol::event::PrepareStep;
 use crate::protocol::facts::{DatasetManifest, DatasetSize};
-use crate::protocol::job::Dataset;
+use crate::protocol::job::{Dataset, SettleJob};
 use crate::server::ServerError;
 use crate::server::access::Access;
-use crate::server::folder::{DatasetFolder, MANIFEST_FORMAT, allocated_bytes};
-use crate::workload::schema::{DATABASE, create_index, create_table, table_name};
+use crate::server::folder::{DatasetFolder, MANIFEST_FORMAT};
+use crate::workload::schema::{DATABASE, Layout};
 
 /// How the tables come to be; part of the manifest, because the path matters for size and speed.
 const CREATION: &str = "LOAD DATA in primary-key order, secondary index built after the load";
-/// Longest wait for dirty pages to be written after a load.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(600);
-/// A pool with fewer dirty pages than this counts as clean.
-const CLEAN_PAGES: i64 = 16;
+const CREATION_04: &str = "LOAD DATA in primary-key order into a table that has its secondary index already";
+/// A pool with no more dirty pages counts as clean; rows that are loaded leave nothing to purge.
+const CLEAN: SettleJob = SettleJob { dirty_pages: 16, history: u64::MAX, patience_s: 600 };
 /// The server's errors for a full device: 1114 table full, 1021 disk full.
 const FULL: [u16; 2] = [1114, 1021];
 
@@ -125,7 +124,10 @@ impl Prepare<'_> {
             format: MANIFEST_FORMAT,
             dataset: self.dataset.clone(),
             server_series: self.server_series.to_owned(),
-            creation: CREATION.to_owned(),
+            creation: match self.dataset.schema.layout {
+                Layout::Sysbench04 => CREATION_04.to_owned(),
+                Layout::Sysbench10 | Layout::Bulk => CREATION.to_owned(),
+            },
             finished: jiff::Timestamp::now().to_string(),
             measured: self.measure(&mut connection)?,
             runs_since: 0,
@@ -156,7 +158,7 @@ impl Prepare<'_> {
         let mut run = |sql: String, what: String| connection.query_drop(sql).map_err(refused(&what));
         run(format!("CREATE DATABASE {DATABASE}"), format!("create database {DATABASE}"))?;
         for table in 1..=self.dataset.tables {
-            run(create_table(table), format!("create {}", table_name(table)))?;
+            run(self.dataset.schema.create_table(table), format!("create {}", self.table(table)))?;
         }
         Ok(())
     }
@@ -167,7 +169,7 @@ impl Prepare<'_> {
             let chunk = chunk::at(self.dataset, index);
             let Chunk { table, first, last } = chunk;
             self.load_chunk(connection, buffer, &chunk)
-                .map_err(refused(&format!("load rows {first}–{last} into {}", table_name(table))))?;
+                .map_err(refused(&format!("load rows {first}–{last} into {}", self.table(table))))?;
             let done = loaded.fetch_add(chunk.rows(), Ordering::Relaxed) + chunk.rows();
             (self.progress)(PrepareStep::Rows, done, total);
             Ok(())
@@ -182,20 +184,23 @@ impl Prepare<'_> {
     ) -> Result<(), mysql::Error> {
         chunk::write_rows(self.dataset, chunk, &mut buffer.lock().unwrap_or_else(PoisonError::into_inner));
         connection.query_drop(format!(
-            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {DATABASE}.{} FIELDS TERMINATED BY ',' (id, k, c, pad)",
-            table_name(chunk.table)
+            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} FIELDS TERMINATED BY ',' (id, k, c, pad)",
+            self.table(chunk.table)
         ))
     }
 
     fn build_indexes(&self) -> Result<(), PrepareError> {
+        if self.dataset.schema.create_index(1).is_none() {
+            return Ok(());
+        }
         let tables = u64::from(self.dataset.tables);
         let built = AtomicU64::new(0);
         (self.progress)(PrepareStep::Index, 0, tables);
         self.in_parallel(tables, |connection, _, index| {
             let table = u32::try_from(index).unwrap_or(u32::MAX) + 1;
             connection
-                .query_drop(create_index(table))
-                .map_err(refused(&format!("build the index of {}", table_name(table))))?;
+                .query_drop(self.dataset.schema.create_index(table).unwrap_or_default())
+                .map_err(refused(&format!("build the index of {}", self.table(table))))?;
             let done = built.fetch_add(1, Ordering::Relaxed) + 1;
             (self.progress)(PrepareStep::Index, done, tables);
             Ok(())
@@ -237,36 +242,20 @@ impl Prepare<'_> {
 
     /// Has the server write its dirty pages, so that the load's writes stay out of the measurement.
     fn flush(&self, connection: &mut Conn) -> Result<(), PrepareError> {
-        const LIMIT: &str = "innodb_max_dirty_pages_pct";
-        let what = "flush dirty pages";
-        let before: Option<f64> =
-            connection.query_first(format!("SELECT @@GLOBAL.{LIMIT}")).map_err(refused(what))?;
-        connection.query_drop(format!("SET GLOBAL {LIMIT} = 0")).map_err(refused(what))?;
-        let deadline = Instant::now() + FLUSH_TIMEOUT;
         let mut most = 0;
-        loop {
-            let row: Option<(String, i64)> = connection
-                .query_first("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")
-                .map_err(refused(what))?;
-            let dirty = row.map_or(0, |(_, pages)| pages);
-            most = most.max(dirty);
-            let [done, total] = [most - dirty, most].map(|pages| u64::try_from(pages).unwrap_or(0));
-            (self.progress)(PrepareStep::Flush, done, total);
-            if dirty <= CLEAN_PAGES {
-                break;
-            }
-            if Instant::now() > deadline {
-                let seconds = FLUSH_TIMEOUT.as_secs();
-                (self.warn)(format!("{dirty} pages of the load were still unwritten after {seconds} s"));
-                break;
-            }
-            if self.stop.load(Ordering::Acquire) {
-                return Err(PrepareError::Stopped);
-            }
-            thread::sleep(Duration::from_millis(200));
+        let left = settle(connection, &CLEAN, self.stop, &mut |left| {
+            most = most.max(left.dirty_pages);
+            (self.progress)(PrepareStep::Flush, most - left.dirty_pages, most);
+        });
+        let left = left.map_err(refused("flush dirty pages"))?;
+        if self.stop.load(Ordering::Acquire) {
+            return Err(PrepareError::Stopped);
         }
-        let before = before.unwrap_or(90.0);
-        connection.query_drop(format!("SET GLOBAL {LIMIT} = {before}")).map_err(refused(what))
+        if !left.meets(&CLEAN) {
+            let (pages, seconds) = (left.dirty_pages, CLEAN.patience_s);
+            (self.warn)(format!("{pages} pages of the load were still unwritten after {seconds} s"));
+        }
+        Ok(())
     }
 
     fn measure(&self, connection: &mut Conn) -> Result<DatasetSize, PrepareError> {
@@ -280,10 +269,14 @@ impl Prepare<'_> {
         let (data_bytes, index_bytes) = sums.unwrap_or_default();
         Ok(DatasetSize {
             rows: self.total_rows(),
-            file_bytes: allocated_bytes(&self.folder.data().join(DATABASE)),
+            file_bytes: self.folder.table_bytes(),
             data_bytes,
             index_bytes,
         })
+    }
+
+    fn table(&self, number: u32) -> String {
+        self.dataset.schema.full_name(number)
     }
 
     fn total_rows(&self) -> u64 {

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::protocol::clock::SECOND_NS;
-use crate::stats::latency::LatencyHistogram;
+use crate::stats::latency::{LatencyHistogram, StatementHistogram};
+use crate::workload::statement::StatementKind;
 
 /// Statements of one or more transactions, as sysbench counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Slot {
     pub counts: StatementCounts,
     /// SQL errors that restarted a transaction, by code.
     pub errors: BTreeMap<u16, u64>,
+    /// Connections made in place of lost ones.
+    pub reconnects: u64,
     /// Transactions that completed in an earlier second.
     pub filed_late: u64,
 }
@@ -54,6 +57,7 @@ impl Slot {
             latency: LatencyHistogram::new(),
             counts: StatementCounts::default(),
             errors: BTreeMap::new(),
+            reconnects: 0,
             filed_late: 0,
         }
     }
@@ -64,12 +68,14 @@ impl Slot {
         self.latency.clear();
         self.counts = StatementCounts::default();
         self.errors.clear();
+        self.reconnects = 0;
         self.filed_late = 0;
     }
 
     fn take(&mut self, completed: &Completed) {
         self.latency.record(completed.latency_ns);
         self.counts += completed.counts;
+        self.reconnects += completed.reconnects;
         for code in completed.errors {
             *self.errors.entry(*code).or_default() += 1;
         }
@@ -82,6 +88,7 @@ impl Slot {
         for (code, n) in &other.errors {
             *self.errors.entry(*code).or_default() += n;
         }
+        self.reconnects += other.reconnects;
         self.filed_late += other.filed_late;
     }
 }
@@ -97,6 +104,10 @@ pub struct Completed<'a> {
     pub counts: StatementCounts,
     /// Codes of the errors that restarted it.
     pub errors: &'a [u16],
+    /// Connections made for it in place of lost ones.
+    pub reconnects: u64,
+    /// How long each statement took, where statements are told apart.
+    pub statements: &'a [(StatementKind, u64)],
 }
 
 /// One thread's two slots.
@@ -105,7 +116,12 @@ pub struct Recorder {
     slots: [Mutex<Slot>; 2],
     /// Measured transactions that found no slot of their second.
     late: Mutex<Slot>,
+    /// Statements of measured transactions since they were last collected.
+    statements: Mutex<StatementLatencies>,
 }
+
+/// Latencies by kind of statement.
+pub type StatementLatencies = BTreeMap<StatementKind, StatementHistogram>;
 
 impl Recorder {
     /// Slots for `first_second` and the one after it.
@@ -116,6 +132,7 @@ impl Recorder {
         Self {
             slots: seconds.map(|second| Mutex::new(Slot::new(second))),
             late: Mutex::new(Slot::new(first_second)),
+            statements: Mutex::new(StatementLatencies::new()),
         }
     }
 
@@ -123,6 +140,12 @@ impl Recorder {
     /// collected already or the collector is late. A late one of the warm-up counts nowhere.
     pub fn file(&self, completed: &Completed) {
         let second = completed.at_ns.div_euclid(SECOND_NS);
+        if second >= 0 && !completed.statements.is_empty() {
+            let mut latencies = lock(&self.statements);
+            for (kind, latency_ns) in completed.statements {
+                latencies.entry(*kind).or_default().record(*latency_ns);
+            }
+        }
         let mut slot = self.slot(second);
         if slot.second == second {
             return slot.take(completed);
@@ -147,13 +170,21 @@ impl Recorder {
         slot.reuse(second + 2);
     }
 
+    /// Adds statements filed since the last time to `total`.
+    pub fn collect_statements(&self, total: &mut StatementLatencies) {
+        for (kind, latencies) in lock(&self.statements).iter_mut() {
+            total.entry(*kind).or_default().merge(latencies);
+            latencies.clear();
+        }
+    }
+
     fn slot(&self, second: i64) -> MutexGuard<'_, Slot> {
         lock(&self.slots[usize::from(second.rem_euclid(2) == 1)])
     }
 }
 
-fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -162,7 +193,8 @@ mod tests {
 
     fn completed(at_ns: i64) -> Completed<'static> {
         let counts = StatementCounts { reads: 14, writes: 4, other: 2 };
-        Completed { at_ns, latency_ns: 1_000_000, counts, errors: &[1213] }
+        let statements = &[(StatementKind::Commit, 700_000)];
+        Completed { at_ns, latency_ns: 1_000_000, counts, errors: &[1213], reconnects: 0, statements }
     }
 
     #[test]
@@ -177,6 +209,10 @@ mod tests {
         total.reuse(0);
         recorder.collect(0, &mut total);
         assert_eq!((total.latency.count(), total.filed_late), (2, 0));
+        let mut statements = StatementLatencies::new();
+        recorder.collect_statements(&mut statements);
+        recorder.collect_statements(&mut statements);
+        assert_eq!(statements[&StatementKind::Commit].count(), 2, "those of the warm-up are not measured");
     }
 
     #[test]

@@ -9,11 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::options::free_pages_kept;
 use crate::protocol::job::Dataset;
-use crate::workload::oltp::{OltpReadWrite, PageVisits};
-use crate::workload::schema::{
-    CLUSTERED_RECORD_BYTES, EXTENT_SLACK_BYTES, FILL_FACTOR, INDEX_FILL_FACTOR, INDEX_RECORD_BYTES,
-    PAGE_OVERHEAD_BYTES,
-};
+use crate::workload::Workload;
+use crate::workload::keys::Density;
+use crate::workload::pages::PageVisits;
+use crate::workload::schema::{EXTENT_SLACK_BYTES, FILL_FACTOR, INDEX_FILL_FACTOR, PAGE_OVERHEAD_BYTES};
 
 /// Pages of the pool that hold no leaf pages of the tables, as a share: undo and inner nodes.
 const POOL_OVERHEAD: f64 = 0.03;
@@ -25,8 +24,8 @@ const SERVER_FILES_BYTES: u64 = 160 << 20;
 const REDO_BYTES_PER_ROW: f64 = 260.0;
 /// Bytes of an index entry in a sort file, merge copies included.
 const SORT_BYTES_PER_ENTRY: u64 = 32;
-/// Equal parts of the id range in which the key distribution counts as flat.
-const GRID: u32 = 400;
+/// Bytes of an entry of an index on `id`: 5 header, id, row number, and its share of a slot.
+const ID_ENTRY_BYTES: f64 = 15.5;
 
 /// Predicted sizes and buffer-pool behaviour.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,11 +60,11 @@ pub fn dataset_bytes(dataset: &Dataset) -> u64 {
     Pages::of(dataset).bytes(dataset)
 }
 
-/// Predicts how `mix` will do on `dataset` with a pool and redo log of these sizes.
+/// Predicts how `workload` will do on `dataset` with a pool and redo log of these sizes.
 #[must_use]
 pub fn estimate(
     dataset: &Dataset,
-    mix: &OltpReadWrite,
+    workload: &Workload,
     pool_bytes: u64,
     log_bytes: u64,
     load_threads: u32,
@@ -74,17 +73,17 @@ pub fn estimate(
     let rows = u64::from(dataset.tables) * dataset.rows;
     let bytes = pages.bytes(dataset);
     let pool_pages = pool_bytes / u64::from(dataset.page_bytes);
-    let visits = mix.page_visits(pages.rows_per_leaf);
-    let groups = groups(dataset, mix, &pages, visits);
+    let visits = workload.page_visits(&dataset.schema, pages.rows_per_leaf, pages.entries_per_leaf);
+    let groups = groups(dataset, workload, &pages, visits);
     let cached_leaves = pool_pages.saturating_sub(free_pages_kept(pool_pages)) as f64 * (1.0 - POOL_OVERHEAD);
     let hits = hits_per_transaction(&groups, cached_leaves);
-    let visits_per_transaction = visits.clustered + visits.index;
-    let hit_ratio = (hits / visits_per_transaction).min(1.0);
+    let visits_per_transaction = groups.iter().map(|group| group.visits_per_transaction).sum::<f64>();
+    let hit_ratio = if visits_per_transaction > 0.0 { (hits / visits_per_transaction).min(1.0) } else { 1.0 };
     // Every page is written twice, through the doublewrite buffer, and every row goes through the log.
     let load_write_bytes = 2 * bytes + (rows as f64 * REDO_BYTES_PER_ROW) as u64;
     Estimate {
         rows,
-        bytes_per_row: bytes as f64 / rows as f64,
+        bytes_per_row: bytes as f64 / rows.max(1) as f64,
         dataset_bytes: bytes,
         clustered_pages: pages.clustered as u64,
         index_pages: pages.index as u64,
@@ -99,31 +98,42 @@ pub fn estimate(
 
 /// Space that building indexes takes for a while: each builder sorts a table's entries in a file.
 fn sort_bytes(dataset: &Dataset, load_threads: u32) -> u64 {
+    if dataset.schema.create_index(1).is_none() {
+        return 0;
+    }
     u64::from(load_threads.min(dataset.tables)) * dataset.rows * SORT_BYTES_PER_ENTRY
 }
 
 /// Leaf pages of a dataset, all tables together.
 struct Pages {
     rows_per_leaf: f64,
+    entries_per_leaf: f64,
     clustered: f64,
     index: f64,
+    /// Of the index on `id`, in tables without a primary key.
+    ids: f64,
 }
 
 impl Pages {
     fn of(dataset: &Dataset) -> Self {
+        let schema = &dataset.schema;
         let usable = f64::from(dataset.page_bytes) - PAGE_OVERHEAD_BYTES;
-        let rows_per_leaf = (usable * FILL_FACTOR / CLUSTERED_RECORD_BYTES).floor().max(1.0);
-        let entries_per_leaf = (usable * INDEX_FILL_FACTOR / INDEX_RECORD_BYTES).floor().max(1.0);
+        let per_leaf = |fill: f64, bytes: f64| (usable * fill / bytes).floor().max(1.0);
+        let rows_per_leaf = per_leaf(FILL_FACTOR, schema.clustered_record_bytes());
+        let entries_per_leaf = per_leaf(INDEX_FILL_FACTOR, schema.index_record_bytes());
         let (tables, rows) = (f64::from(dataset.tables), dataset.rows as f64);
+        let leaves = |per_leaf: f64| tables * (rows / per_leaf).ceil();
         Self {
             rows_per_leaf,
-            clustered: tables * (rows / rows_per_leaf).ceil(),
-            index: tables * (rows / entries_per_leaf).ceil(),
+            entries_per_leaf,
+            clustered: leaves(rows_per_leaf),
+            index: if schema.has_k_index() { leaves(entries_per_leaf) } else { 0.0 },
+            ids: if schema.secondary { leaves(per_leaf(FILL_FACTOR, ID_ENTRY_BYTES)) } else { 0.0 },
         }
     }
 
     fn bytes(&self, dataset: &Dataset) -> u64 {
-        let pages = (self.clustered + self.index) * (1.0 + INNER_NODES);
+        let pages = (self.clustered + self.index + self.ids) * (1.0 + INNER_NODES);
         let slack = f64::from(dataset.tables) * EXTENT_SLACK_BYTES;
         (pages * f64::from(dataset.page_bytes) + slack) as u64
     }
@@ -136,21 +146,28 @@ struct Group {
 }
 
 /// Divides the leaves into groups along the key distribution.
-fn groups(dataset: &Dataset, mix: &OltpReadWrite, pages: &Pages, visits: PageVisits) -> Vec<Group> {
-    let mut edges: Vec<f64> = (0..=GRID).map(|n| f64::from(n) / f64::from(GRID)).collect();
-    edges.extend(mix.keys.breakpoints());
-    edges.sort_by(f64::total_cmp);
+fn groups(dataset: &Dataset, workload: &Workload, pages: &Pages, visits: PageVisits) -> Vec<Group> {
+    let density = Density::new(workload.keys, workload.table_size);
     // The distribution covers the ids addressed, the pages the rows loaded.
-    let ids_per_row = mix.table_size as f64 / dataset.rows as f64;
+    let ids_per_row = if dataset.rows > 0 { workload.table_size as f64 / dataset.rows as f64 } else { 0.0 };
     let loaded = |share: f64| (share * ids_per_row).min(1.0);
-    let mut groups: Vec<Group> = edges
-        .windows(2)
-        .map(|edge| Group {
-            pages: pages.clustered * (loaded(edge[1]) - loaded(edge[0])),
-            visits_per_transaction: visits.clustered
-                * (mix.keys.cumulative(edge[1]) - mix.keys.cumulative(edge[0])),
-        })
-        .collect();
+    // Within a page, rows are read together.
+    let edges = density.edges(pages.rows_per_leaf / workload.table_size as f64);
+    let along_keys = |leaves: f64, even: f64| {
+        let edges = edges.windows(2).map(|edge| (edge[0], edge[1]));
+        edges
+            .map(|(from, to)| {
+                let share = loaded(to) - loaded(from);
+                let by_key = visits.by_key * (density.cumulative(to) - density.cumulative(from));
+                Group { pages: leaves * share, visits_per_transaction: by_key + even * share }
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut groups = along_keys(pages.clustered, visits.even);
+    if pages.ids > 0.0 {
+        // Each row is found through the index on its id.
+        groups.extend(along_keys(pages.ids, 0.0));
+    }
     groups.push(Group { pages: pages.index, visits_per_transaction: visits.index });
     groups
 }
@@ -181,20 +198,22 @@ fn hits_per_transaction(groups: &[Group], cached: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::KeyDistribution;
+    use crate::workload::schema::TableSchema;
+    use crate::workload::{KeyDistribution, WorkloadKind};
 
     const GIB: u64 = 1 << 30;
 
-    fn published(keys: KeyDistribution) -> (Dataset, OltpReadWrite) {
+    fn published(keys: KeyDistribution) -> (Dataset, Workload) {
         let dataset = Dataset {
             tables: 100,
             rows: 10_000_000,
             keys,
+            schema: TableSchema::DEFAULT,
             seed: 1,
             page_bytes: 16384,
             character_set: "latin1".into(),
         };
-        (dataset, OltpReadWrite { tables: 100, table_size: 10_000_000, range_size: 100, keys })
+        (dataset, Workload::new(WorkloadKind::OltpReadWrite, 100, 10_000_000, keys))
     }
 
     #[test]
@@ -207,7 +226,7 @@ mod tests {
 
     #[test]
     fn special_keys_sit_in_the_pool_while_the_dataset_does_not() {
-        let (dataset, mix) = published(KeyDistribution::Special);
+        let (dataset, mix) = published(KeyDistribution::SPECIAL);
         let e = estimate(&dataset, &mix, 24 * GIB, GIB, 8);
         assert!((0.7..0.85).contains(&e.hit_ratio), "{e:?}");
         assert!(e.misses_per_transaction > 1.0);
@@ -230,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_larger_pool_never_hits_less() {
-        let (dataset, mix) = published(KeyDistribution::Special);
+        let (dataset, mix) = published(KeyDistribution::SPECIAL);
         let ratios: Vec<f64> =
             (1..30).map(|n| estimate(&dataset, &mix, n * 8 * GIB, GIB, 8).hit_ratio).collect();
         assert!(ratios.windows(2).all(|w| w[0] <= w[1]), "{ratios:?}");

@@ -1,17 +1,19 @@
 //! From what people wrote to the plan.
 
 mod fleet;
+mod load;
 
 use std::path::{Path, PathBuf};
 
 use super::estimate::{dataset_bytes, estimate};
 use super::options::{self, ServerFigures};
-use super::{
-    DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan, WorkloadPlan,
-};
+use super::{DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, ServerPlan, sysbench};
 use crate::protocol::job::{Dataset, Transport};
-use crate::spec::{Document, HardwareSpec, LoadSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec};
-use crate::workload::oltp::OltpReadWrite;
+use crate::spec::{
+    Document, HardwareSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec, WorkloadSpec,
+};
+use crate::workload::schema::{Layout, TableSchema};
+use crate::workload::{Workload, WorkloadKind};
 
 /// Parallel connections of a load when the profile names none.
 const LOAD_THREADS: u32 = 8;
@@ -24,8 +26,8 @@ const MIB: u64 = 1 << 20;
 /// profile names no seed.
 ///
 /// # Errors
-/// When a server variable is one that drivestone must set itself, when more ids are addressed than rows are
-/// loaded, or when a run is to have more instances than there are hosts.
+/// When a server variable is one that drivestone must set itself, or when a run is to have more instances than
+/// there are hosts.
 pub fn resolve(
     hardware: &Document<HardwareSpec>,
     profile: &Document<ProfileSpec>,
@@ -34,22 +36,17 @@ pub fn resolve(
 ) -> Result<Plan, SpecError> {
     let spec = &profile.spec;
     refuse_own_variables(profile)?;
-    refuse_missing_rows(profile)?;
     let contents = Dataset {
         tables: spec.dataset.tables.get(),
         rows: spec.dataset.rows.get(),
-        keys: spec.workload.keys,
+        keys: spec.workload.distribution(),
+        schema: schema(spec),
         seed: spec.dataset.seed.get(),
         page_bytes: spec.server.page_size.bytes(),
         character_set: character_set(spec),
     };
-    let mix = OltpReadWrite {
-        tables: contents.tables,
-        table_size: spec.workload.table_size.map_or(contents.rows, |size| size.get()),
-        range_size: spec.workload.range_size.get(),
-        keys: spec.workload.keys,
-    };
-    let threads = spec.load.threads.get();
+    let workload = workload(spec);
+    let threads = spec.load.threads.iter().map(|threads| threads.get()).max().unwrap_or(1);
     let load_threads = spec.dataset.load_threads.map_or(LOAD_THREADS, |threads| threads.get());
     let (buffer_pool_bytes, buffer_pool_origin) = pool(hardware, profile, dataset_bytes(&contents));
     let log_bytes = spec.server.log_file_size.bytes();
@@ -59,17 +56,19 @@ pub fn resolve(
         page_bytes: contents.page_bytes,
         connections: threads.max(load_threads),
         tables: contents.tables,
-        prepared_statements: mix.prepared_statements() * u64::from(threads),
+        prepared_statements: workload.prepared_statements() * u64::from(threads),
     };
     let fleet = fleet::fleet(&hardware.spec, spec);
-    Ok(Plan {
+    let runs = load::runs(hardware, profile, fleet.instances.len(), fresh_seed)?;
+    let mut plan = Plan {
         format: PLAN_FORMAT,
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),
-        estimate: estimate(&contents, &mix, buffer_pool_bytes, log_bytes, load_threads),
+        estimate: estimate(&contents, &workload, buffer_pool_bytes, log_bytes, load_threads),
         hardware: hardware_plan(hardware, working_dir),
         profile: profile_plan(profile),
         dataset: DatasetPlan { contents, load_threads },
-        workload: WorkloadPlan { kind: spec.workload.kind, mix },
+        workload,
+        load: load::load(spec),
         server: ServerPlan {
             program: hardware.spec.server.program.as_ref().map(|program| absolute(working_dir, program)),
             account: hardware.spec.server.account.clone(),
@@ -82,21 +81,46 @@ pub fn resolve(
             buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
             options: options::options(&figures, &spec.server.variables),
         },
-        runs: fleet::runs(hardware, profile, fleet.instances.len(), fresh_seed)?,
+        runs,
         fleet,
         allow_cached: spec.allow_cached,
-    })
+    };
+    sysbench::write_commands(&mut plan);
+    Ok(plan)
 }
 
-fn run_plan(load: &LoadSpec, instances: u32, fresh_seed: u64) -> RunPlan {
-    RunPlan {
-        threads: load.threads.get(),
-        instances,
-        warmup_s: load.warmup.seconds(),
-        duration_s: load.duration.map(|duration| duration.seconds()),
-        events: load.events.map(|events| events.get()),
-        report_interval_s: load.report_interval.seconds(),
-        seed: load.seed.map_or(fresh_seed, |seed| seed.get()),
+/// The transaction in plain numbers. `bulk_insert` addresses nothing.
+fn workload(spec: &ProfileSpec) -> Workload {
+    let WorkloadSpec { kind, table_size, skip_trx, prepared, .. } = &spec.workload;
+    let table_size = table_size.map_or(spec.dataset.rows.get(), |size| size.get()).max(1);
+    let defaults = Workload::new(*kind, spec.dataset.tables.get(), table_size, spec.workload.distribution());
+    Workload {
+        repeats: spec.workload.repeats(),
+        range_size: spec.workload.range_size.map_or(defaults.range_size, |n| n.get()),
+        random_points: spec.workload.random_points.map_or(defaults.random_points, |n| n.get()),
+        number_of_ranges: spec.workload.number_of_ranges.map_or(defaults.number_of_ranges, |n| n.get()),
+        delta: spec.workload.delta.map_or(defaults.delta, |n| n.get()),
+        transaction: defaults.transaction && *skip_trx != Some(true),
+        auto_inc: spec.dataset.auto_inc,
+        prepared: defaults.prepared && *prepared != Some(false),
+        ..defaults
+    }
+}
+
+fn schema(spec: &ProfileSpec) -> TableSchema {
+    let kind = spec.workload.kind;
+    let layout = match kind {
+        WorkloadKind::BulkInsert => Layout::Bulk,
+        _ if kind.is_04() => Layout::Sysbench04,
+        _ => Layout::Sysbench10,
+    };
+    let addressed = spec.workload.table_size.map_or(0, |size| size.get());
+    TableSchema {
+        layout,
+        auto_inc: spec.dataset.auto_inc && layout != Layout::Bulk,
+        secondary: spec.dataset.secondary,
+        create_secondary: spec.dataset.create_secondary && layout != Layout::Bulk,
+        wide: TableSchema::needs_wide(spec.dataset.rows.get().max(addressed)),
     }
 }
 
@@ -169,21 +193,6 @@ fn refuse_own_variables(profile: &Document<ProfileSpec>) -> Result<(), SpecError
     Ok(())
 }
 
-/// Inserts at ids beyond the rows loaded would add rows: the dataset would no longer be what its name says.
-fn refuse_missing_rows(profile: &Document<ProfileSpec>) -> Result<(), SpecError> {
-    let (rows, size) = (profile.spec.dataset.rows.get(), profile.spec.workload.table_size);
-    match size.map(|size| size.get()).filter(|&size| size > rows) {
-        None => Ok(()),
-        Some(size) => Err(SpecError::Refused {
-            place: Box::new(profile.source.place("workload.table_size")),
-            message: format!(
-                "`{size}` is more than the {rows} rows of a table (dataset.rows): inserts would make the dataset \
-                 grow; address at most the rows that are loaded"
-            ),
-        }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,7 +220,7 @@ mod tests {
         assert_eq!(plan.hardware.target, "/srv/lab/data");
         assert_eq!(plan.runs[0].threads, 64);
         assert_eq!(plan.profile.overrides[0].key, "load.threads");
-        assert_eq!((plan.runs[0].seed, plan.workload.mix.table_size), (9, 100_000));
+        assert_eq!((plan.runs[0].seed, plan.workload.table_size), (9, 100_000));
         assert_eq!(plan.server.options["innodb_io_capacity"], "77");
         assert_eq!(plan.server.buffer_pool_bytes % MIB, 0);
         let ratio = plan.estimate.dataset_bytes as f64 / plan.server.buffer_pool_bytes as f64;
@@ -226,10 +235,21 @@ mod tests {
     }
 
     #[test]
-    fn no_more_ids_than_rows() {
-        let (hardware, profile) = documents("", &["table_size=100001"]);
-        let error = resolve(&hardware, &profile, Path::new("/"), 1).unwrap_err();
-        assert!(error.to_string().contains("more than the 100000 rows"), "{error}");
+    fn rows_loaded_and_ids_addressed_are_separate() {
+        let (hardware, profile) = documents("", &["rows=1", "table_size=200000"]);
+        let plan = resolve(&hardware, &profile, Path::new("/"), 1).unwrap();
+        assert_eq!((plan.dataset.contents.rows, plan.workload.table_size), (1, 200_000));
+        let (hardware, profile) = documents("", &["rows=3000000000", "tables=1"]);
+        let plan = resolve(&hardware, &profile, Path::new("/"), 1).unwrap();
+        assert!(plan.dataset.contents.schema.wide);
+    }
+
+    #[test]
+    fn threads_and_counts_make_a_run_each() {
+        let (hardware, profile) = documents("", &["threads=[1, 8, 32]"]);
+        let plan = resolve(&hardware, &profile, Path::new("/"), 1).unwrap();
+        assert_eq!(plan.runs.iter().map(|run| run.threads).collect::<Vec<_>>(), [1, 8, 32]);
+        assert_eq!(plan.server.options["max_connections"], "48");
     }
 
     fn on(hardware: &str, counts: &str) -> Result<Plan, SpecError> {

@@ -3,10 +3,15 @@
 mod fleet;
 
 use super::{PLAN_FORMAT, Plan, RunPlan, options};
-use crate::spec::{Ids, Tables, Threads, is_name, is_variable};
+use crate::spec::{Ids, Rate, Rows, Tables, Threads, Times, is_name, is_variable};
+use crate::workload::Workload;
 
 /// Durations are at most a year, as in profiles.
 const LONGEST_S: u64 = 366 * 86_400;
+/// As in profiles.
+const MOST_ROWS_OF_A_STATEMENT: u64 = 1_000_000;
+/// Rows that `INTEGER` can number.
+const MAX_NARROW: u64 = i32::MAX as u64;
 
 /// What is wrong with a plan, if anything is.
 ///
@@ -20,9 +25,9 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     check(is_name(&plan.hardware.name), "hardware.name is not a profile's name")?;
     check(is_name(&plan.profile.name), "profile.name is not a profile's name")?;
     check(plan.hardware.target.starts_with('/'), "hardware.target is not an absolute path")?;
-    let (contents, mix) = (&plan.dataset.contents, &plan.workload.mix);
+    let (contents, mix) = (&plan.dataset.contents, &plan.workload);
     check(Tables::admits(contents.tables), "dataset.contents.tables is out of range")?;
-    check(Ids::admits(contents.rows), "dataset.contents.rows is out of range")?;
+    check(Rows::admits(contents.rows), "dataset.contents.rows is out of range")?;
     let pages = [4, 8, 16, 32, 64].map(|kib| kib << 10);
     check(pages.contains(&contents.page_bytes), "dataset.contents.page_bytes is no page size")?;
     let page_size = plan.server.options.get("innodb_page_size");
@@ -30,11 +35,12 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
         page_size.is_some_and(|size| *size == contents.page_bytes.to_string()),
         "server.options.innodb_page_size is not the dataset's",
     )?;
-    check(mix.keys == contents.keys, "workload.mix.keys is not the dataset's")?;
+    check(mix.keys == contents.keys, "workload.keys is not the dataset's")?;
+    check(mix.keys.is_valid(), "workload.keys has parameters out of range")?;
+    check(contents.rows <= MAX_NARROW || contents.schema.wide, "dataset.contents.schema.wide is too narrow")?;
     check(Threads::admits(plan.dataset.load_threads), "dataset.load_threads is out of range")?;
-    check(mix.tables == contents.tables, "workload.mix.tables is not the dataset's")?;
-    check((1..=contents.rows).contains(&mix.table_size), "workload.mix.table_size is out of range")?;
-    check(Ids::admits(mix.range_size), "workload.mix.range_size is out of range")?;
+    check(mix.tables == contents.tables, "workload.tables is not the dataset's")?;
+    validate_workload(mix)?;
     for (name, value) in &plan.server.options {
         let is_clean = is_variable(name) && !value.chars().any(char::is_control);
         check(is_clean, "server.options holds what no profile can set")?;
@@ -50,9 +56,37 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     plan.runs.iter().try_for_each(|run| validate_run(run, plan.fleet.instances.len()))
 }
 
+fn validate_workload(workload: &Workload) -> Result<(), String> {
+    let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(format!("workload.{wrong}")) };
+    check(Ids::admits(workload.table_size), "table_size is out of range")?;
+    check((1..=MOST_ROWS_OF_A_STATEMENT).contains(&workload.range_size), "range_size is out of range")?;
+    check(workload.delta <= MOST_ROWS_OF_A_STATEMENT, "delta is out of range")?;
+    let lists = [workload.random_points, workload.number_of_ranges];
+    check(
+        lists.iter().all(|n| (1..=10_000).contains(n)),
+        "random_points or number_of_ranges is out of range",
+    )?;
+    let r = workload.repeats;
+    let times = [
+        r.point_selects,
+        r.simple_ranges,
+        r.sum_ranges,
+        r.order_ranges,
+        r.distinct_ranges,
+        r.index_updates,
+        r.non_index_updates,
+        r.delete_inserts,
+    ];
+    check(times.into_iter().all(Times::admits), "repeats is out of range")?;
+    check(!workload.transaction || workload.kind.has_transactions(), "transaction is not for this kind")?;
+    check(!workload.prepared || workload.kind.can_be_prepared(), "prepared is not for this kind")?;
+    check(!workload.kind.has_one_table() || workload.tables == 1, "tables is too many for this kind")
+}
+
 fn validate_run(run: &RunPlan, hosts: usize) -> Result<(), String> {
     let check = |holds: bool, wrong: &str| if holds { Ok(()) } else { Err(format!("runs: {wrong}")) };
     check(Threads::admits(run.threads), "threads is out of range")?;
+    check(run.rate_per_s.is_none_or(Rate::admits), "rate_per_s is out of range")?;
     check((1..=hosts).contains(&(run.instances as usize)), "instances is out of range")?;
     check(run.warmup_s <= LONGEST_S, "warmup_s is out of range")?;
     check(run.duration_s.is_none_or(|s| (1..=LONGEST_S).contains(&s)), "duration_s is out of range")?;
@@ -92,7 +126,7 @@ mod tests {
             ("hardware.name", |p| p.hardware.name = "../../x".into()),
             ("profile.name", |p| p.profile.name = String::new()),
             ("tables", |p| p.dataset.contents.tables = 0),
-            ("table_size", |p| p.workload.mix.table_size = 0),
+            ("table_size", |p| p.workload.table_size = 0),
             ("server.options", |p| drop(p.server.options.insert("a".into(), "1\n!include /x".into()))),
             ("server.options", |p| drop(p.server.options.insert("datadir".into(), "/x".into()))),
             ("runs is empty", |p| p.runs.clear()),

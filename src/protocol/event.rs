@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{DatasetManifest, HostFacts, ObserverFacts};
 use super::sample::{HostSample, ServerSample};
+use crate::workload::statement::StatementKind;
 
 /// One thing that happened on a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,8 +79,12 @@ pub enum Event {
     },
     /// What the load threads completed in one second.
     LoadSecond(LoadSecond),
+    /// Latencies by kind of statement, of what was measured since the last such event; two digits.
+    LoadStatements(BTreeMap<StatementKind, LatencyRecord>),
     /// Load threads have ended.
     LoadEnded(LoadEnded),
+    /// The server has come to rest, or did not in time.
+    Settled(Settled),
     /// Load threads could not be connected, or lost the server.
     LoadFailed {
         /// What happened.
@@ -151,6 +156,10 @@ pub struct LoadSecond {
     pub other: u64,
     /// SQL errors by code that restarted a transaction.
     pub errors: BTreeMap<u16, u64>,
+    /// Connections made in place of lost ones.
+    pub reconnects: u64,
+    /// Transactions that had arrived by its end and not begun; `None` in a closed loop.
+    pub queued: Option<u64>,
 }
 
 /// A latency distribution in nanoseconds, with the exact figures that a histogram rounds.
@@ -179,14 +188,53 @@ pub struct LoadEnded {
     pub in_flight_ns: Vec<u64>,
     /// What the transactions in flight at T0 had taken by then, ns, summed. Their latency counts whole.
     pub carried_in_ns: u64,
-    /// Commits of the load threads from first to last statement, warm-up and drain included.
-    pub commits: u64,
-    /// The server's `Com_commit` before the first statement and after the last.
-    pub com_commit: Option<(i64, i64)>,
+    /// One kind of statement, counted by the load threads and by the server.
+    pub counted: StatementCount,
+    /// Each load thread, in order.
+    pub threads: Vec<ThreadTotals>,
+    /// Transactions that had arrived and not begun when the interval ended, with the time that the oldest
+    /// had waited, ns; `None` in a closed loop.
+    pub unserved: Option<(u64, u64)>,
+    /// Rows inserted less rows deleted, from first to last statement.
+    pub rows_added: i64,
     /// Transactions counted with the last second, because their thread or the collector was held up.
     pub filed_late: u64,
     /// Latencies above an hour, recorded as an hour.
     pub saturated: u64,
+}
+
+/// One kind of statement that stands at the end of a transaction, from the first statement to the last, warm-up
+/// and drain included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementCount {
+    /// The server's counter, such as `Com_commit`.
+    pub counter: String,
+    /// Successful statements of the load threads.
+    pub ours: u64,
+    /// The server's counter before and after; unknown when it could not be read.
+    pub server: Option<(i64, i64)>,
+}
+
+/// What one load thread did in the measured interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadTotals {
+    /// Transactions.
+    pub events: u64,
+    /// Their latencies, summed, ns.
+    pub busy_ns: u64,
+}
+
+/// The server and its dataset between two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// How long it took, ms.
+    pub waited_ms: u64,
+    /// Dirty pages left.
+    pub dirty_pages: u64,
+    /// Undo logs left to purge; unknown where the server does not say.
+    pub history: Option<u64>,
+    /// Bytes of the tables' files.
+    pub file_bytes: u64,
 }
 
 /// Why a load ended.

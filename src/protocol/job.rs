@@ -1,11 +1,11 @@
 //! Jobs: what a coordinator tells an agent to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::workload::KeyDistribution;
-use crate::workload::oltp::OltpReadWrite;
+use crate::workload::schema::TableSchema;
+use crate::workload::{KeyDistribution, Workload};
 
 /// One line on an agent's stdin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub enum Job {
     Prepare(PrepareJob),
     /// Connect the load threads and prepare their statements, then wait for `Start`.
     Load(LoadJob),
+    /// Let the server finish what earlier transactions left behind, and look at the dataset.
+    Settle(SettleJob),
     /// Begin at a common moment: load threads run, samplers sample.
     Start(StartJob),
     /// End load, preparation and sampling (an observer's too) now, keeping what was measured.
@@ -70,6 +72,8 @@ pub struct Dataset {
     pub rows: u64,
     /// Distribution of column `k`.
     pub keys: KeyDistribution,
+    /// How its tables are made.
+    pub schema: TableSchema,
     /// Seed of the row contents.
     pub seed: u64,
     /// InnoDB page size, bytes.
@@ -83,8 +87,8 @@ impl Dataset {
     #[must_use]
     pub fn folder(&self) -> String {
         let contents = format!(
-            "{} {} {:?} {} {} {}",
-            self.tables, self.rows, self.keys, self.seed, self.page_bytes, self.character_set
+            "{} {} {:?} {:?} {} {} {}",
+            self.tables, self.rows, self.keys, self.schema, self.seed, self.page_bytes, self.character_set
         );
         format!("sbtest-{}x{}-{:08x}", self.tables, self.rows, crc32fast::hash(contents.as_bytes()))
     }
@@ -132,7 +136,7 @@ pub struct PrepareJob {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadJob {
     /// The transaction.
-    pub workload: OltpReadWrite,
+    pub workload: Workload,
     /// Connections, one thread each.
     pub threads: u32,
     /// Seed of the run; each thread's stream is derived from it.
@@ -141,6 +145,50 @@ pub struct LoadJob {
     pub generation: u32,
     /// Number of this instance among all, from 0: keeps seeds distinct.
     pub instance: u32,
+    /// SQL errors after which a transaction starts again.
+    pub ignored: IgnoredErrors,
+    /// A thread that loses its connection makes another and goes on.
+    pub reconnect: bool,
+    /// Transactions that arrive in a second, whether or not earlier ones are done; a closed loop when `None`.
+    pub rate_per_s: Option<u32>,
+}
+
+/// SQL errors after which a transaction starts again, inside the same latency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IgnoredErrors {
+    /// Every one that the server answers with.
+    All,
+    /// Those with these codes.
+    Codes(BTreeSet<u16>),
+}
+
+impl IgnoredErrors {
+    /// What sysbench ignores by default: deadlock, lock-wait time-out, record changed.
+    #[must_use]
+    pub fn sysbenchs() -> Self {
+        Self::Codes(BTreeSet::from([1213, 1205, 1020]))
+    }
+
+    /// Whether an error is one of them.
+    #[must_use]
+    pub fn contains(&self, code: u16) -> bool {
+        match self {
+            Self::All => true,
+            Self::Codes(codes) => codes.contains(&code),
+        }
+    }
+}
+
+/// How far the server is to come to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettleJob {
+    /// Dirty pages that may be left.
+    pub dirty_pages: u64,
+    /// Undo logs of finished transactions that may be left to purge (`Innodb_history_list_length`).
+    pub history: u64,
+    /// Longest wait, seconds.
+    pub patience_s: u64,
 }
 
 /// When the parts of a run begin and end, in the agent's own monotonic clock.

@@ -234,7 +234,7 @@ pub(super) fn anatomy(figures: &Figures) -> Vec<(&'static str, String)> {
 pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     let (contents, estimate) = (&plan.dataset.contents, &plan.estimate);
     let bytes = |value: u64| number::bytes(value as f64);
-    let mix = &plan.workload.mix;
+    let workload = &plan.workload;
     let mut rows = vec![
         ("Profile", format!("{} ({})", plan.profile.name, plan.profile.file)),
         ("Hardware", format!("{} ({})", plan.hardware.name, plan.hardware.file)),
@@ -242,12 +242,11 @@ pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
         (
             "Workload",
             format!(
-                "{} on {} × {} rows, {} keys, ranges of {}",
-                plan.workload.kind.name(),
-                mix.tables,
-                number::count(mix.table_size),
-                mix.keys.name(),
-                mix.range_size
+                "{} on {} × {} ids, {} keys",
+                workload.kind.name(),
+                workload.tables,
+                number::count(workload.table_size),
+                workload.keys.name()
             ),
         ),
         (
@@ -284,6 +283,8 @@ pub(super) fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
         ("Written while loading", bytes(estimate.load_write_bytes)),
     ];
     rows.extend(plan.runs.iter().map(|run| ("Run", planned_run(run))));
+    rows.push(("Load as sysbench does it", plan.load.sysbench_prepare.clone()));
+    rows.extend(plan.runs.iter().map(|run| ("Run as sysbench does it", run.sysbench_run.clone())));
     rows.extend(fleet::plan_rows(plan));
     rows
 }

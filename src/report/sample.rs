@@ -12,13 +12,13 @@ use crate::analysis::{
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
-    DatasetPlan, FleetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan, ServerPlan,
-    WorkloadPlan,
+    DatasetPlan, FleetPlan, HardwarePlan, LoadPlan, Override, PLAN_FORMAT, Plan, ProfilePlan, RunPlan,
+    ServerPlan,
 };
-use crate::protocol::job::{Dataset, Transport};
+use crate::protocol::job::{Dataset, IgnoredErrors, SettleJob, Transport};
 use crate::stats::device::DeviceRates;
-use crate::workload::oltp::OltpReadWrite;
-use crate::workload::{KeyDistribution, WorkloadKind};
+use crate::workload::schema::TableSchema;
+use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 
 pub(super) use imported::imported;
 
@@ -85,6 +85,7 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         outcome: Outcome::Complete,
         reason: None,
         workload: "oltp_read_write".into(),
+        rate_per_s: None,
         threads: 32,
         instances: 1,
         instances_present: 1,
@@ -127,6 +128,7 @@ fn figures(seconds: f64) -> Figures {
             p99_with_in_flight_ms: 51.21,
         }),
         errors: 7,
+        reconnects: 0,
         errors_by_code: BTreeMap::from([(1205, 1), (1213, 6)]),
         reads: 1_078_756,
         writes: 308_216,
@@ -295,20 +297,20 @@ fn plan() -> Plan {
                 tables: 8,
                 rows: 1_000_000,
                 keys: KeyDistribution::Uniform,
+                schema: TableSchema::DEFAULT,
                 seed: 42,
                 page_bytes: 16_384,
                 character_set: "latin1".into(),
             },
             load_threads: 4,
         },
-        workload: WorkloadPlan {
-            kind: WorkloadKind::OltpReadWrite,
-            mix: OltpReadWrite {
-                tables: 8,
-                table_size: 1_000_000,
-                range_size: 100,
-                keys: KeyDistribution::Uniform,
-            },
+        workload: Workload::new(WorkloadKind::OltpReadWrite, 8, 1_000_000, KeyDistribution::Uniform),
+        load: LoadPlan {
+            ignored: IgnoredErrors::sysbenchs(),
+            reconnect: false,
+            settle: SettleJob { dirty_pages: 64, history: 1_000, patience_s: 600 },
+            ramp: None,
+            sysbench_prepare: "sysbench oltp_read_write --tables=8 --table-size=1000000 prepare".into(),
         },
         server: ServerPlan {
             program: None,
@@ -329,6 +331,8 @@ fn plan() -> Plan {
             .into(),
         },
         runs: vec![RunPlan {
+            rate_per_s: None,
+            sysbench_run: "sysbench oltp_read_write --tables=8 --table-size=1000000 --threads=32 run".into(),
             threads: 32,
             instances: 1,
             warmup_s: 10,

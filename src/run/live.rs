@@ -217,6 +217,8 @@ mod tests {
             writes,
             other,
             errors,
+            reconnects: 0,
+            queued: None,
         })
     }
 

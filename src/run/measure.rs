@@ -90,8 +90,17 @@ impl Session<'_> {
         self.watcher.saw(&Progress::Connecting { threads, instances: instances.len() });
         for host in instances {
             let (instance, generation) = self.count_run(host);
-            let (workload, seed) = (self.plan.workload.mix, plan.seed);
-            self.fleet.send(host, Job::Load(LoadJob { workload, threads, seed, generation, instance }));
+            let job = LoadJob {
+                workload: self.plan.workload,
+                threads,
+                seed: plan.seed,
+                generation,
+                instance,
+                ignored: self.plan.load.ignored.clone(),
+                reconnect: self.plan.load.reconnect,
+                rate_per_s: plan.rate_per_s,
+            };
+            self.fleet.send(host, Job::Load(job));
         }
         let ready = |event: &Event| matches!(event, Event::LoadReady { .. }).then_some(());
         self.gather(instances, CONNECT_TIMEOUT, "connecting the load threads", ready).map(drop)
@@ -341,6 +350,8 @@ mod tests {
             after in 0_i64..3_600_000_000_000,
         ) {
             let plan = RunPlan {
+                rate_per_s: None,
+                sysbench_run: String::new(),
                 threads: 1, instances: 2, warmup_s, duration_s: Some(3600), events: None,
                 report_interval_s: 1, seed: 1,
             };

@@ -15,6 +15,7 @@ use super::account::Account;
 use crate::durable;
 use crate::protocol::facts::{DatasetManifest, DatasetState, LONGEST_SOCKET_PATH};
 use crate::protocol::job::Dataset;
+use crate::workload::schema::DATABASE;
 
 const MARKER: &str = "drivestone.json";
 const MARKER_TEXT: &str = "{\"made_by\":\"drivestone\",\"format\":1}\n";
@@ -52,6 +53,12 @@ impl DatasetFolder {
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.root.join("data")
+    }
+
+    /// Bytes of the tables' files.
+    #[must_use]
+    pub fn table_bytes(&self) -> u64 {
+        allocated_bytes(&self.data().join(DATABASE))
     }
 
     /// Folder for the server's temporary files.
@@ -318,6 +325,7 @@ mod tests {
             tables: 2,
             rows,
             keys: KeyDistribution::Uniform,
+            schema: crate::workload::schema::TableSchema::DEFAULT,
             seed: 1,
             page_bytes: 16384,
             character_set: "latin1".into(),

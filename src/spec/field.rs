@@ -1,19 +1,44 @@
 //! The fields by name: examples for messages, the keys of `--set`, and near misses.
 
 /// Fields that `--set` takes, each with a value that is right.
-pub(super) const SETTABLE: [(&str, &str); 21] = [
+pub(super) const SETTABLE: [(&str, &str); 46] = [
     ("workload.kind", "oltp_read_write"),
     ("workload.keys", "uniform"),
     ("workload.table_size", "100000"),
     ("workload.range_size", "100"),
+    ("workload.point_selects", "10"),
+    ("workload.simple_ranges", "1"),
+    ("workload.sum_ranges", "1"),
+    ("workload.order_ranges", "1"),
+    ("workload.distinct_ranges", "1"),
+    ("workload.range_selects", "true"),
+    ("workload.index_updates", "1"),
+    ("workload.non_index_updates", "1"),
+    ("workload.delete_inserts", "1"),
+    ("workload.skip_trx", "false"),
+    ("workload.prepared", "true"),
+    ("workload.random_points", "10"),
+    ("workload.number_of_ranges", "10"),
+    ("workload.delta", "5"),
+    ("workload.spec_iter", "12"),
+    ("workload.spec_pct", "1"),
+    ("workload.spec_res", "75"),
+    ("workload.pareto_h", "0.2"),
+    ("workload.zipfian_exp", "0.8"),
     ("dataset.tables", "10"),
     ("dataset.rows", "100000"),
     ("dataset.load_threads", "8"),
     ("dataset.seed", "1"),
+    ("dataset.auto_inc", "true"),
+    ("dataset.secondary", "false"),
+    ("dataset.create_secondary", "true"),
     ("load.threads", "32"),
     ("load.warmup", "20s"),
     ("load.duration", "60s"),
     ("load.events", "100000"),
+    ("load.rate", "500"),
+    ("load.ignore_errors", "[1213, 1020, 1205]"),
+    ("load.reconnect", "false"),
     ("load.report_interval", "1s"),
     ("load.seed", "1234"),
     ("load.counts", "[4, 8]"),
@@ -29,7 +54,11 @@ pub(super) const SETTABLE: [(&str, &str); 21] = [
 pub(super) const VARIABLES: &str = "server.variables.";
 
 /// Required fields that `--set` does not take.
-const OTHERS: [(&str, &str); 15] = [
+const OTHERS: [(&str, &str); 19] = [
+    ("load.ramp.from", "100"),
+    ("load.ramp.to", "2000"),
+    ("load.ramp.steps", "10"),
+    ("load.ramp.p99_ms", "50"),
     ("name", "nvme-lab"),
     ("description", "what this profile is for"),
     ("device.path", "/mnt/dut"),

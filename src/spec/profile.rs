@@ -6,30 +6,13 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::count::Count;
-use super::duration::DurationSpec;
 use super::error::SpecError;
-use super::fleet::MOST_HOSTS;
 use super::hardware::name;
-use super::list::{deserialize_list, placed, refuse_repeated};
+use super::load::LoadSpec;
 use super::size::{ByteSize, PageSize, PoolSizeSpec};
 use super::source::Source;
 use super::text::quoted;
-use crate::workload::{KeyDistribution, WorkloadKind};
-
-/// Largest value of a signed `INTEGER`, the type of the id column.
-const MAX_ID: u64 = i32::MAX as u64;
-
-/// Load threads or connections.
-pub type Threads = Count<u32, 1, 4096, 32>;
-/// Tables of a dataset.
-pub type Tables = Count<u32, 1, 10_000, 10>;
-/// Ids or rows of a table.
-pub type Ids = Count<u64, 1, MAX_ID, 100_000>;
-/// Instances that run at once.
-pub type InstanceCount = Count<u32, 1, { MOST_HOSTS as u64 }, 4>;
-/// Seed of a random stream.
-pub type Seed = Count<u64, 0, { u64::MAX }, 1>;
+use super::workload::{DatasetSpec, WorkloadSpec};
 
 /// A test profile.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -55,77 +38,6 @@ pub struct ProfileSpec {
     /// What `--set` changed, in order: full key, value as given.
     #[serde(skip)]
     pub overrides: Vec<(String, String)>,
-}
-
-/// The transaction.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorkloadSpec {
-    /// Its name.
-    pub kind: WorkloadKind,
-    /// How ids are picked.
-    pub keys: KeyDistribution,
-    /// Ids addressed; as many as there are rows if not given.
-    #[serde(default)]
-    pub table_size: Option<Ids>,
-    /// Rows in a range read.
-    #[serde(default = "default_range_size")]
-    pub range_size: Count<u64, 1, 1_000_000, 100>,
-}
-
-/// The tables.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DatasetSpec {
-    /// How many.
-    pub tables: Tables,
-    /// Rows loaded into each.
-    pub rows: Ids,
-    /// Parallel connections of the load.
-    #[serde(default)]
-    pub load_threads: Option<Count<u32, 1, 4096, 8>>,
-    /// Seed of the row contents.
-    #[serde(default = "default_dataset_seed")]
-    pub seed: Seed,
-}
-
-/// Threads and durations. At least one of `duration` and `events` is given.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoadSpec {
-    /// Load threads.
-    pub threads: Threads,
-    /// The same load before the measured interval; may be zero.
-    pub warmup: DurationSpec,
-    /// Length of the measured interval, above zero.
-    #[serde(default)]
-    pub duration: Option<DurationSpec>,
-    /// Transactions of the measured interval.
-    #[serde(default)]
-    pub events: Option<Count<u64, 1, { u64::MAX }, 100_000>>,
-    /// Time between lines on the terminal, above zero.
-    #[serde(default = "default_report_interval")]
-    pub report_interval: DurationSpec,
-    /// Seed of the run; drawn when the plan is made if not given.
-    #[serde(default)]
-    pub seed: Option<Seed>,
-    /// Instances of each run, one run after the other; one run with all instances if not given.
-    #[serde(default, deserialize_with = "counts")]
-    pub counts: Option<Vec<InstanceCount>>,
-    /// What becomes of a run that loses an instance.
-    #[serde(default)]
-    pub on_loss: LossSpec,
-}
-
-/// What becomes of a run that loses an instance.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LossSpec {
-    /// The other instances stop as well.
-    #[default]
-    Stop,
-    /// The other instances go on.
-    Continue,
 }
 
 /// The database server.
@@ -172,18 +84,6 @@ pub enum TransportSpec {
     Tcp,
 }
 
-fn default_range_size() -> Count<u64, 1, 1_000_000, 100> {
-    Count::of(100)
-}
-
-fn default_dataset_seed() -> Seed {
-    Count::of(1)
-}
-
-fn default_report_interval() -> DurationSpec {
-    DurationSpec::of_seconds(1)
-}
-
 fn default_log_file_size() -> ByteSize {
     ByteSize::of_bytes(1 << 30)
 }
@@ -194,30 +94,8 @@ fn default_page_size() -> PageSize {
 
 /// Checks what no single field can.
 pub(super) fn check(spec: &ProfileSpec, source: &Source) -> Result<(), SpecError> {
-    let refuse = |field: &str, message: String| {
-        Err(SpecError::Refused { place: Box::new(source.place(field)), message })
-    };
-    if spec.load.duration.is_none() && spec.load.events.is_none() {
-        return refuse(
-            "load.duration",
-            "is missing, and so is load.events; add `duration: 60s`, `events: 100000`, or both".to_owned(),
-        );
-    }
-    let positive =
-        [("load.duration", spec.load.duration), ("load.report_interval", Some(spec.load.report_interval))];
-    for (field, duration) in positive {
-        if duration.is_some_and(|duration| duration.seconds() == 0) {
-            return refuse(field, "`0s` is too short; write at least 1s".to_owned());
-        }
-    }
-    let counts = spec.load.counts.as_deref().unwrap_or_default();
-    refuse_repeated(
-        placed(source, "load.counts", counts).map(|(place, count)| (place, count.get().to_string())),
-    )
-}
-
-fn counts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<InstanceCount>>, D::Error> {
-    deserialize_list(deserializer, "a list of numbers of instances, for example [4, 8]").map(Some)
+    super::load::check(&spec.load, source)?;
+    super::workload::check(spec, source)
 }
 
 fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {

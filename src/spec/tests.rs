@@ -66,7 +66,7 @@ fn shipped_profiles_are_read() {
     for file in files {
         let spec = read_profile(&file, &[]).unwrap_or_else(|error| panic!("{error}")).spec;
         assert_eq!(Some(spec.name.as_str()), file.file_stem().unwrap().to_str());
-        assert_eq!(spec.load.threads.get(), 32);
+        assert_eq!(spec.load.threads[0].get(), 32);
         if spec.name.starts_with("storagereview") {
             assert_eq!((spec.dataset.tables.get(), spec.dataset.rows.get()), (100, 10_000_000));
             assert_eq!(spec.load.warmup.seconds(), 7200);
@@ -111,9 +111,9 @@ server:
 fn a_profile_has_defaults() {
     let spec = profile(PROFILE, &[]).unwrap().spec;
     assert_eq!(spec.workload.kind, WorkloadKind::OltpReadWrite);
-    assert_eq!(spec.workload.keys, KeyDistribution::Uniform);
+    assert_eq!(spec.workload.distribution(), KeyDistribution::Uniform);
     assert_eq!(spec.workload.table_size, None);
-    assert_eq!(spec.workload.range_size.get(), 100);
+    assert_eq!(spec.workload.range_size, None);
     assert_eq!(spec.dataset.seed.get(), 1);
     assert_eq!(spec.dataset.load_threads, None);
     assert_eq!(spec.load.report_interval.seconds(), 1);

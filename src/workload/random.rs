@@ -21,6 +21,11 @@ impl WorkloadRng {
         self.0.next_u64()
     }
 
+    /// Uniform in 0–1, 1 excluded: the 53 bits that a float holds.
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// Uniform in `low..=high`, by multiplication (Lemire); the bias is below 2⁻³² for any table.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         let span = u128::from(high - low) + 1;

@@ -1,35 +1,90 @@
-//! Contents of the sysbench 1.x table's text columns.
+//! Contents of the text columns.
+
+use std::fmt;
+use std::io::Write as _;
 
 use super::random::WorkloadRng;
 
-/// Bytes in column `c`: ten groups of eleven digits, joined by `-`.
-pub const C_LEN: usize = 119;
-/// Bytes in column `pad`: five groups.
-pub const PAD_LEN: usize = 59;
-
+/// Bytes in column `c` of sysbench 1.x: ten groups of eleven digits, joined by `-`.
+const C_LEN: usize = 119;
+/// Bytes in its column `pad`: five groups.
+const PAD_LEN: usize = 59;
+/// Bytes that fit into `c`.
+const MOST: usize = 120;
 const GROUP: usize = 11;
+/// sysbench 0.4 draws numbers below this.
+const BELOW_04: u64 = 1 << 31;
+
+/// A value of `c` or `pad`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Text {
+    bytes: [u8; MOST],
+    length: usize,
+}
+
+impl Text {
+    /// Its bytes: digits and dashes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(self.as_bytes()).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
 
 /// Contents of column `c`.
-pub fn c_value(rng: &mut WorkloadRng) -> [u8; C_LEN] {
-    digits(rng)
+pub fn c_value(rng: &mut WorkloadRng) -> Text {
+    digits(rng, C_LEN)
 }
 
 /// Contents of column `pad`.
-pub fn pad_value(rng: &mut WorkloadRng) -> [u8; PAD_LEN] {
-    digits(rng)
+pub fn pad_value(rng: &mut WorkloadRng) -> Text {
+    digits(rng, PAD_LEN)
 }
 
 /// Eleven digits come from one 64-bit draw: 10¹¹ values out of 2⁶⁴ leave a bias below 10⁻⁸.
-fn digits<const N: usize>(rng: &mut WorkloadRng) -> [u8; N] {
-    let mut text = [b'-'; N];
-    for group in text.chunks_mut(GROUP + 1) {
+fn digits(rng: &mut WorkloadRng, length: usize) -> Text {
+    let mut bytes = [b'-'; MOST];
+    for group in bytes[..length].chunks_mut(GROUP + 1) {
         let mut number = rng.next_u64();
         for digit in group.iter_mut().take(GROUP) {
             *digit = b'0' + (number % 10) as u8;
             number /= 10;
         }
     }
-    text
+    Text { bytes, length }
+}
+
+/// Column `c` as sysbench 0.4 updates it: ten numbers joined by `-`.
+pub fn c_value_04(rng: &mut WorkloadRng) -> Text {
+    numbers(rng, 10)
+}
+
+/// Column `pad` as sysbench 0.4 inserts it: five numbers.
+pub fn pad_value_04(rng: &mut WorkloadRng) -> Text {
+    numbers(rng, 5)
+}
+
+fn numbers(rng: &mut WorkloadRng, count: usize) -> Text {
+    let mut bytes = [0; MOST];
+    let mut rest = &mut bytes[..];
+    for n in 0..count {
+        let dash = if n == 0 { "" } else { "-" };
+        // Ten numbers of ten digits and nine dashes fit.
+        let _ = write!(rest, "{dash}{}", rng.between(0, BELOW_04 - 1));
+    }
+    let length = MOST - rest.len();
+    Text { bytes, length }
 }
 
 #[cfg(test)]
@@ -39,11 +94,22 @@ mod tests {
     #[test]
     fn groups_of_eleven_digits() {
         let mut rng = WorkloadRng::new(1, 1);
-        for (text, groups) in [(c_value(&mut rng).to_vec(), 10), (pad_value(&mut rng).to_vec(), 5)] {
-            let text = String::from_utf8(text).unwrap();
+        for (text, groups) in [(c_value(&mut rng), 10), (pad_value(&mut rng), 5)] {
+            let text = text.to_string();
             let parts: Vec<&str> = text.split('-').collect();
             assert_eq!(parts.len(), groups, "{text}");
             assert!(parts.iter().all(|p| p.len() == 11 && p.bytes().all(|b| b.is_ascii_digit())));
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_length() {
+        let mut rng = WorkloadRng::new(1, 1);
+        for (text, count) in [(c_value_04(&mut rng), 10), (pad_value_04(&mut rng), 5)] {
+            let text = text.to_string();
+            let numbers: Vec<u64> = text.split('-').map(|n| n.parse().unwrap()).collect();
+            assert_eq!(numbers.len(), count, "{text}");
+            assert!(numbers.iter().all(|&n| n < BELOW_04));
         }
     }
 }

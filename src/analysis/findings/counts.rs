@@ -2,6 +2,7 @@
 
 use super::{Checked, Evidence, InFlight, unknown};
 use crate::analysis::{Finding, RunAnalysis};
+use crate::protocol::event::StatementCount;
 
 /// A closed loop's identity holds within this.
 const LOOP_TOLERANCE: f64 = 0.01;
@@ -13,20 +14,29 @@ const RAISED: f64 = 0.01;
 /// Why there are no figures to check.
 const NO_HEADLINE: &str = "all instances together measured less than half of the planned time";
 
-/// Our commits are the server's commits, from the first statement to the last.
+/// Our transactions are the server's, from the first statement to the last: the statement that ends them is counted
+/// by both.
 pub fn commits_match(evidence: &Evidence) -> Checked {
-    let (id, title) = ("commits_match", "Commits match the server's");
+    let (id, title) = ("commits_match", "Transactions match the server's");
     let Some(ended) = &evidence.instance.ended else {
         return unknown(id, title, "the load did not live to count its commits").into();
     };
-    let Some((before, after)) = ended.com_commit else {
-        let why = "the server could not be asked for Com_commit at both ends of the load";
+    let StatementCount { counter, ours, server } = &ended.counted;
+    let Some((before, after)) = server else {
+        let why = format!("the server could not be asked for {counter} at both ends of the load");
         return unknown(id, title, why).into();
     };
-    let (ours, theirs) = (i128::from(ended.commits), i128::from(after) - i128::from(before));
-    let text = format!("the load committed {ours} times, warm-up included; Com_commit grew by {theirs}");
+    let (ours, theirs) = (i128::from(*ours), i128::from(*after) - i128::from(*before));
+    if evidence.figures.reconnects > 0 {
+        let why = format!(
+            "connections were lost on the way: {ours} statements were answered, and {counter} grew by {theirs}"
+        );
+        return unknown(id, title, why).into();
+    }
+    let what = if counter == "Com_commit" { "committed" } else { "executed such a statement" };
+    let text = format!("the load {what} {ours} times, warm-up included; {counter} grew by {theirs}");
     let finding = Finding { id, title, holds: Some(ours == theirs), text };
-    Checked::by(finding, ours as f64, 0, "commits counted by load and server alike")
+    Checked::by(finding, ours as f64, 0, "statements counted by load and server alike")
 }
 
 /// In a closed loop every thread always has one transaction: TPS × average latency = threads.
@@ -36,6 +46,10 @@ pub fn commits_match(evidence: &Evidence) -> Checked {
 pub fn closed_loop(analysis: &RunAnalysis, in_flight: Option<&InFlight>) -> Finding {
     let (id, title) = ("closed_loop", "TPS × average latency = threads");
     let Some(figures) = &analysis.figures else { return unknown(id, title, NO_HEADLINE) };
+    if let Some(rate) = analysis.rate_per_s {
+        let why = format!("transactions arrived at {rate} a second, whether or not earlier ones were done");
+        return unknown(id, title, why);
+    }
     let Some(latency) = figures.latency else { return unknown(id, title, "nothing completed") };
     let Some(InFlight { ages_ns, carried_in_ns }) = in_flight else {
         let why = match analysis.instances {

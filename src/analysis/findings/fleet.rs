@@ -87,7 +87,7 @@ pub fn common_window(run: &GatheredRun) -> Finding {
         starts.len()
     );
     let Some(began) = on_coordinator(|instance| instance.began_ns) else {
-        return unknown(id, title, &format!("{window}; not every instance said when its load threads began"));
+        return unknown(id, title, format!("{window}; not every instance said when its load threads began"));
     };
     let apart_ms = spread_ms(&began);
     let late = run.instances.iter().filter(|own| own.began_ns.is_some_and(|began| began > own.t0_ns)).count();

@@ -26,7 +26,7 @@ pub fn guest_vs_hypervisor(analysis: &RunAnalysis) -> Finding {
     };
     let inside = guests[0] + guests[1];
     if inside < LEAST_BYTES {
-        return unknown(id, title, &format!("the guests moved only {inside:.0} bytes, too few to compare"));
+        return unknown(id, title, format!("the guests moved only {inside:.0} bytes, too few to compare"));
     }
     let difference = (below[0] + below[1]) / inside - 1.0;
     let mut text = format!(

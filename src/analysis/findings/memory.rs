@@ -2,7 +2,7 @@
 
 use super::{Checked, Evidence, unknown};
 use crate::analysis::Finding;
-use crate::plan::preflight::LEAST_MISSES;
+use crate::plan::preflight::least_misses;
 
 /// A pool with a smaller share of free pages than this counts as full.
 const FULL: f64 = 0.05;
@@ -37,7 +37,12 @@ pub fn working_set_exceeds_pool(evidence: &Evidence) -> Checked {
             free * 100.0
         );
     }
-    let finding = Finding { id, title, holds: Some(misses >= LEAST_MISSES && dataset > pool), text };
+    let finding = Finding {
+        id,
+        title,
+        holds: Some(misses >= least_misses(&evidence.plan.workload) && dataset > pool),
+        text,
+    };
     Checked::by(finding, misses, 2, "pages read for each transaction")
 }
 
@@ -67,7 +72,7 @@ pub fn page_cache_bypassed(evidence: &Evidence) -> Checked {
     };
     let device = sectors as f64 * 512.0;
     if innodb < LEAST_BYTES {
-        return unknown(id, title, &format!("InnoDB read only {innodb:.0} bytes, too few to compare")).into();
+        return unknown(id, title, format!("InnoDB read only {innodb:.0} bytes, too few to compare")).into();
     }
     let difference = device / innodb - 1.0;
     let mut text = format!(

@@ -3,7 +3,9 @@
 use super::super::*;
 use crate::plan::{InstancePlan, LossPolicy, ObserverPlan, Reach};
 use crate::protocol::Event;
-use crate::protocol::event::{LoadEndCause, LoadEnded, LoadSecond, ServerReady};
+use crate::protocol::event::{
+    LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
+};
 use crate::protocol::facts::{DeviceFacts, ObserverFacts};
 use crate::protocol::sample::{CpuCounters, DiskCounters, HostSample, OperationCounters, ServerSample};
 use crate::result::bundle::Bundle;
@@ -233,6 +235,8 @@ impl Story {
                 other: 2 * latency.count(),
                 latency: latency.to_record(),
                 errors: Default::default(),
+                reconnects: 0,
+                queued: None,
             };
             say(&host_name, Record::Event(Event::LoadSecond(load)));
         }
@@ -245,8 +249,14 @@ impl Story {
             measured_ns: (DURATION_S * SECOND_NS).unsigned_abs(),
             in_flight_ns: vec![5_000_000; 4],
             carried_in_ns: 20_000_000,
-            commits,
-            com_commit: Some((0, i64::try_from(commits).unwrap())),
+            counted: StatementCount {
+                counter: "Com_commit".into(),
+                ours: commits,
+                server: Some((0, i64::try_from(commits).unwrap())),
+            },
+            threads: vec![ThreadTotals { events: commits / 4, busy_ns: 25_000_000_000 }; 4],
+            unserved: None,
+            rows_added: 0,
             filed_late: 0,
             saturated: 0,
         }

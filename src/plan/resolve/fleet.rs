@@ -1,12 +1,8 @@
 //! Hosts and runs: where the instances live, and how many of them run at once.
 
-use super::run_plan;
-use crate::plan::{
-    FleetPlan, IdlePolicy, InstancePlan, LibvirtPlan, LossPolicy, ObserverPlan, Reach, RunPlan,
-};
+use crate::plan::{FleetPlan, IdlePolicy, InstancePlan, LibvirtPlan, LossPolicy, ObserverPlan, Reach};
 use crate::spec::{
-    ByteSize, Document, HardwareSpec, IdleSpec, InstancesSpec, LibvirtSpec, LossSpec, ProfileSpec, SpecError,
-    machine_name,
+    ByteSize, HardwareSpec, IdleSpec, InstancesSpec, LibvirtSpec, LossSpec, ProfileSpec, machine_name,
 };
 
 /// The hosts that two profiles name. Those that no run needs are left alone: to load a dataset there would take
@@ -70,33 +66,4 @@ fn libvirt(spec: &LibvirtSpec) -> LibvirtPlan {
         packages: spec.packages.iter().map(|package| package.as_str().to_owned()).collect(),
         boot_timeout_s: spec.boot_timeout.seconds(),
     }
-}
-
-/// A run for each count, or one with every instance. Their seed is the same: instances have streams of their
-/// own.
-pub(super) fn runs(
-    hardware: &Document<HardwareSpec>,
-    profile: &Document<ProfileSpec>,
-    hosts: usize,
-    fresh_seed: u64,
-) -> Result<Vec<RunPlan>, SpecError> {
-    let load = &profile.spec.load;
-    let hosts = u32::try_from(hosts).unwrap_or(u32::MAX);
-    let Some(counts) = &load.counts else { return Ok(vec![run_plan(load, hosts, fresh_seed)]) };
-    let Some(n) = counts.iter().position(|count| count.get() > hosts) else {
-        return Ok(counts.iter().map(|count| run_plan(load, count.get(), fresh_seed)).collect());
-    };
-    let file = hardware.source.file();
-    let there = match (&hardware.spec.instances, hosts) {
-        (None, _) => format!("{file} names no `instances`, so there is 1, on this machine"),
-        (Some(_), 1) => format!("{file} has 1 host"),
-        (Some(_), _) => format!("{file} has {hosts} hosts"),
-    };
-    Err(SpecError::Refused {
-        place: Box::new(profile.source.item_place("load.counts", n, "")),
-        message: format!(
-            "`{}` instances at once are more than there are: {there}; write counts up to {hosts}, or add hosts there",
-            counts[n].get()
-        ),
-    })
 }

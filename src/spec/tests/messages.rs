@@ -28,9 +28,10 @@ fn wrong_values() {
         ("threads: 4", "threads: 4.5"),
         ("threads: 4", "threads: true"),
         ("threads: 4", "threads:"),
-        ("threads: 4", "threads: [4, 8]"),
+        ("threads: 4", "threads: [4, 8, 4]"),
+        ("threads: 4", "threads: [4, x]"),
         ("threads: 4", "threads: { a: 1 }"),
-        ("rows: 1000", "rows: 2147483648"),
+        ("rows: 1000", "rows: 1000000000001"),
         ("rows: 1000", "rows: 10,000"),
         ("warmup: 0s", "warmup: 90"),
         ("warmup: 0s", "warmup: 1.5h"),
@@ -39,7 +40,7 @@ fn wrong_values() {
         ("keys: uniform", "keys: zipf"),
         ("keys: uniform", "keys: [uniform]"),
         ("keys: uniform", "keys:"),
-        ("kind: oltp_read_write", "kind: oltp_read_only"),
+        ("kind: oltp_read_write", "kind: oltp_mixed"),
         ("name: small", "name: My Profile"),
         ("\nload:\n", "\nallow_cached: yes\nload:\n"),
         ("\nload:\n", "\nserver: { buffer_pool: 24G }\nload:\n"),
@@ -51,6 +52,31 @@ fn wrong_values() {
         ("\nload:\n", "\nserver: { variables: [innodb_x] }\nload:\n"),
         ("\nload:\n", "\nserver: 5\nload:\n"),
         ("  tables: 2\n  rows: 1000\n", "  - 1\n"),
+    ]));
+}
+
+#[test]
+fn what_does_not_go_together() {
+    insta::assert_snapshot!(refusals(&[
+        ("kind: oltp_read_write", "kind: oltp_point_select\n  range_size: 10"),
+        ("kind: oltp_read_write", "kind: oltp_insert\n  prepared: true"),
+        ("kind: oltp_read_write", "kind: oltp_update_index\n  index_updates: 0"),
+        ("kind: oltp_read_write", "kind: select_random_points"),
+        ("kind: oltp_read_write", "kind: sysbench04_simple"),
+        ("kind: oltp_read_write", "kind: bulk_insert"),
+        ("keys: uniform", "keys: uniform\n  zipfian_exp: 1"),
+        ("keys: uniform", "keys: pareto\n  pareto_h: 1.0"),
+        ("keys: uniform", "keys: zipfian\n  zipfian_exp: many"),
+        ("rows: 1000", "rows: 0"),
+        ("rows: 1000", "rows: 1000\n  auto_inc: 1"),
+        ("warmup: 0s", "warmup: 0s\n  ignore_errors: some"),
+        ("warmup: 0s", "warmup: 0s\n  ignore_errors: [1213, 0]"),
+        ("warmup: 0s", "warmup: 0s\n  rate: 0"),
+        ("warmup: 0s", "warmup: 0s\n  rate: 5\n  ramp: { from: 1, to: 2, steps: 2, p99_ms: 5 }"),
+        ("warmup: 0s", "warmup: 0s\n  ramp: { from: 10, to: 2, steps: 2, p99_ms: 5 }"),
+        ("warmup: 0s", "warmup: 0s\n  ramp: { from: 1, to: 2, steps: 2 }"),
+        ("threads: 4", "threads: [1, 2]\n  ramp: { from: 1, to: 2, steps: 2, p99_ms: 5 }"),
+        ("duration: 10s", "events: 5\n  ramp: { from: 1, to: 2, steps: 2, p99_ms: 5 }"),
     ]));
 }
 

@@ -7,8 +7,11 @@ use super::*;
 fn every_settable_key_takes_its_example() {
     for (key, example) in SETTABLE {
         let argument = format!("{key}={example}");
-        let spec = profile(PROFILE, &[&argument]).unwrap_or_else(|error| panic!("{error}")).spec;
-        assert_eq!(spec.overrides, [(key.to_owned(), example.to_owned())]);
+        match profile(PROFILE, &[&argument]) {
+            Ok(document) => assert_eq!(document.spec.overrides, [(key.to_owned(), example.to_owned())]),
+            // The value was read; it belongs to another workload than this profile's.
+            Err(error) => assert!(error.to_string().contains("changes nothing in"), "{error}"),
+        }
     }
 }
 
@@ -31,7 +34,7 @@ fn every_key_of_a_profile_is_settable_or_known_not_to_be() {
     let mut keys: Vec<String> = sections
         .iter()
         .flat_map(|section| known(section).into_iter().map(move |key| format!("{section}.{key}")))
-        .filter(|key| key != "server.variables")
+        .filter(|key| key != "server.variables" && key != "load.ramp")
         .collect();
     keys.extend(
         known("").into_iter().filter(|key| {
@@ -49,7 +52,7 @@ fn an_override_replaces_the_file_and_is_recorded() {
     let arguments =
         ["threads=64", "server.variables.innodb_io_capacity=2000", "load.threads=128", "allow_cached=true"];
     let spec = profile(PROFILE, &arguments).unwrap().spec;
-    assert_eq!(spec.load.threads.get(), 128);
+    assert_eq!(spec.load.threads[0].get(), 128);
     assert_eq!(spec.server.variables["innodb_io_capacity"], "2000");
     assert!(spec.allow_cached);
     let recorded: Vec<String> = spec.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -80,7 +83,7 @@ fn a_variable_may_hold_dots_and_equal_signs() {
 fn an_override_completes_a_file() {
     let text = PROFILE.replace("  threads: 4\n", "");
     assert!(profile(&text, &[]).is_err());
-    assert_eq!(profile(&text, &["threads=8"]).unwrap().spec.load.threads.get(), 8);
+    assert_eq!(profile(&text, &["threads=8"]).unwrap().spec.load.threads[0].get(), 8);
     // The rest of the section is still demanded.
     let text = PROFILE.split("load:\n  threads").next().unwrap().to_owned();
     let message = profile(&text, &["threads=8"]).unwrap_err().to_string();
