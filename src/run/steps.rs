@@ -61,9 +61,6 @@ impl Session<'_> {
         let mut shortfall = None;
         let mut ramp = self.plan.load.ramp.map(Ramp::new);
         for run in 0..self.plan.runs.len() {
-            if run > 0 {
-                self.settle()?;
-            }
             let measured = self.measure(run)?;
             shortfall = shortfall.or(measured.shortfall);
             if ramp.as_mut().is_some_and(|ramp| ramp.is_over_after(&self.plan.runs[run], &measured.figures)) {
@@ -75,13 +72,12 @@ impl Session<'_> {
     }
 
     /// Lets the servers finish what the run before left behind, so that the next one does not pay for it.
-    fn settle(&mut self) -> Result<(), Halt> {
-        let up = self.names(|host| host.takes_part() && host.server_is_up);
+    pub(super) fn settle(&mut self, of: &[String]) -> Result<(), Halt> {
         let goal = self.plan.load.settle;
-        self.watcher.saw(&Progress::Settling { count: up.len() });
-        up.iter().for_each(|host| self.fleet.send(host, Job::Settle(goal)));
+        self.watcher.saw(&Progress::Settling { count: of.len() });
+        of.iter().for_each(|host| self.fleet.send(host, Job::Settle(goal)));
         let limit = Duration::from_secs(goal.patience_s) + STOP_MARGIN;
-        let settled = self.gather(&up, limit, "settling", |event| match event {
+        let settled = self.gather(of, limit, "settling", |event| match event {
             Event::Settled(settled) => Some(*settled),
             _ => None,
         })?;
