@@ -8,11 +8,13 @@ mod gather;
 mod gather_run;
 #[cfg(test)]
 mod hostile;
+mod imported;
 mod merging;
 mod outcome;
 mod run;
 mod samples;
 mod series;
+mod source;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -24,6 +26,7 @@ use serde::Serialize;
 use crate::plan::Plan;
 use crate::result::ResultError;
 use crate::result::bundle::{StoredPlan, read_plan};
+use crate::result::import::read_import;
 pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 pub use figures::{Figures, IoAnatomy, LatencySummary};
@@ -31,20 +34,21 @@ pub use fleet::{
     Fairness, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond, OthersPrint,
     SegmentAnalysis,
 };
+pub use source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResultAnalysis {
     /// Folder of the bundle, as given.
     pub path: String,
-    /// When it was started, UTC.
-    pub started: String,
+    /// When it was started, UTC; unknown of an imported one.
+    pub started: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
     /// Why, when it is not complete.
     pub reason: Option<String>,
-    /// The plan it followed.
-    pub plan: Plan,
+    /// The plan it followed, or the log it was imported from.
+    pub source: Source,
     /// What was found on the host: label → text, in reading order.
     pub environment: Vec<(String, String)>,
     /// The dataset: how it came to be and its size. `None` when none was completed.
@@ -55,12 +59,16 @@ pub struct ResultAnalysis {
     pub notes: Vec<String>,
 }
 
-/// Reads a result, given as its folder or its journal, and draws every conclusion. Touches nothing else.
+/// Reads a result, given as its folder or its journal, and draws every conclusion. Touches nothing else. What
+/// was imported is told as the log tells it.
 ///
 /// # Errors
 /// When it is not a result that this version reads. A damaged journal is no error: it is noted, and what
 /// stands before the damage counts.
 pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
+    if let Some(import) = read_import(result)? {
+        return Ok(imported::conclude(result, import));
+    }
     let StoredPlan { plan, crc32 } = read_plan(result)?;
     conclude(result, plan, crc32)
 }
@@ -72,14 +80,14 @@ fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis
     let runs = gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
     Ok(ResultAnalysis {
         path: result.display().to_string(),
-        started: gathered.started.clone(),
+        started: Some(gathered.started.clone()),
         outcome,
         reason,
         environment: environment::describe(&gathered, &plan),
         dataset: dataset(&gathered, &plan),
         runs,
         notes: gathered.notes,
-        plan,
+        source: Source::Measured(Box::new(plan)),
     })
 }
 
@@ -151,7 +159,7 @@ pub struct RunAnalysis {
     /// Instances that took part to the end of what was measured.
     pub instances_present: usize,
     /// Figures of all planned instances together, over the headline segment. `None`: they were never
-    /// together for half of the planned time.
+    /// together for half of the planned time, or the run was imported.
     pub figures: Option<Figures>,
     /// Name of the device mounted at the data directory; of several, what they are.
     pub device_name: Option<String>,
@@ -171,6 +179,8 @@ pub struct RunAnalysis {
     pub others_print: Option<OthersPrint>,
     /// What may be concluded.
     pub findings: Vec<Finding>,
+    /// What a log tells, when the run was imported: it has no figures of drivestone's, no findings.
+    pub imported: Option<ImportedRun>,
 }
 
 impl RunAnalysis {
@@ -181,7 +191,8 @@ impl RunAnalysis {
     }
 }
 
-/// One second of a run, all instances that took part in it together: rates summed, shares averaged.
+/// One second of a run, all instances that took part in it together: rates summed, shares averaged. Of an
+/// imported run one interval of the log, at the second at which it begins.
 /// `None`: not sampled, or unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct SecondPoint {
@@ -197,8 +208,11 @@ pub struct SecondPoint {
     pub p99_ms: Option<f64>,
     /// Maximum.
     pub max_ms: Option<f64>,
-    /// SQL errors.
-    pub errors: u64,
+    /// The percentile that an imported log speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percentile_ms: Option<f64>,
+    /// SQL errors a second.
+    pub errors: f64,
     /// Rates of the headline device in this second; of several, their sum.
     pub device: Option<DeviceRates>,
     /// Processor shares in this second.

@@ -5,6 +5,7 @@ mod document;
 mod fleet;
 mod fleet_charts;
 mod html;
+mod imported;
 mod json;
 mod number;
 mod run_charts;

@@ -1,6 +1,7 @@
 //! The result bundle: one folder, one journal, written as things happen and readable at any moment.
 
 pub mod bundle;
+pub mod import;
 pub mod journal;
 pub mod line;
 pub mod reader;
@@ -65,6 +66,11 @@ pub enum Record {
         run: usize,
         /// As planned, or why not.
         shortfall: Option<String>,
+    },
+    /// A ramp has found its end; the plan's later runs are not needed.
+    RampEnded {
+        /// Number of the last run.
+        after: usize,
     },
     /// Last line.
     Closed {

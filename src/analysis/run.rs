@@ -59,6 +59,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         observers: observers(run, headline.map(|(_, totals)| &totals.all)),
         per_instance,
         findings: Vec::new(),
+        imported: None,
     };
     let evidence: Vec<Evidence> = views
         .iter()

@@ -95,7 +95,7 @@ fn load_point(second: &MergedSecond) -> SecondPoint {
         p50_ms,
         p99_ms,
         max_ms,
-        errors: second.errors,
+        errors: second.errors as f64,
         ..SecondPoint::default()
     }
 }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::fleet;
+use super::imported;
 use super::number::{self, MISSING, or_missing};
-use crate::analysis::{Figures, Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis};
+use crate::analysis::{Figures, Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis, Source};
 use crate::plan::{Plan, RunPlan};
 use crate::stats::device::DeviceRates;
 
@@ -18,6 +19,8 @@ pub(super) struct HeadlineRow {
     pub avg_ms: String,
     pub p95_ms: String,
     pub p99_ms: String,
+    /// The 99th percentile; where a log has another one instead, that one with its name.
+    pub tail_ms: String,
     pub peak_ms: String,
     pub errors: String,
     /// A stretch of the run in the row above, in place of its figures or beside them.
@@ -35,16 +38,19 @@ pub(super) struct HeadlineRow {
 /// The headline table of these results, a row a run.
 pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
     let rows = results.iter().flat_map(|result| {
-        let device = device_label(&result.plan);
-        let of_run = |run| std::iter::once(run_row(&device, run)).chain(fleet::segment_rows(run));
+        let device = device_label(result);
+        let of_run = |run| {
+            let label = imported::run_label(result, run).unwrap_or_else(|| device.clone());
+            std::iter::once(run_row(&label, run)).chain(fleet::segment_rows(run))
+        };
         let runs = result.runs.iter().flat_map(of_run).collect::<Vec<_>>();
         if runs.is_empty() {
-            return vec![row_without_run(&device, result, result.plan.runs.first())];
+            return vec![row_without_run(&device, result, result.planned_runs().first())];
         }
         let begun = |number: &usize| result.runs.iter().any(|run| run.number == *number);
-        let missing = (0..result.plan.runs.len()).filter(|number| !begun(number));
+        let missing = (0..result.planned_runs().len()).filter(|number| !begun(number));
         let missing = missing.map(|number| {
-            let row = row_without_run(&device, result, result.plan.runs.get(number));
+            let row = row_without_run(&device, result, result.planned_runs().get(number));
             HeadlineRow { outcome: "NOT RUN".to_owned(), state: "failed", ..row }
         });
         runs.into_iter().chain(missing).collect()
@@ -53,25 +59,37 @@ pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
 }
 
 fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
-    let figures = run.figures.as_ref();
-    let latency =
-        |value: fn(&LatencySummary) -> f64| latency_ms(figures.and_then(|f| f.latency.as_ref()), value);
+    let figures = run.headline_figures();
+    let latency = |value| or_missing(value, latency_format(run));
+    let named = run.imported.as_ref().and_then(imported::other_percentile);
     HeadlineRow {
         device: device.to_owned(),
         instances: fleet::instances_label(run),
         threads: run.threads.to_string(),
-        tps: or_missing(figures.map(|f| f.tps), |tps| number::decimals(tps, 2)),
-        avg_ms: latency(|l| l.avg_ms),
-        p95_ms: latency(|l| l.p95_ms),
-        p99_ms: latency(|l| l.p99_ms),
-        peak_ms: latency(|l| l.peak_ms),
-        errors: figures.map_or_else(|| MISSING.to_owned(), |f| number::count(f.errors)),
+        tps: or_missing(figures.tps, |tps| number::decimals(tps, 2)),
+        avg_ms: latency(figures.avg_ms),
+        p95_ms: latency(figures.p95_ms),
+        p99_ms: latency(figures.p99_ms),
+        tail_ms: named.unwrap_or_else(|| latency(figures.p99_ms)),
+        peak_ms: latency(figures.peak_ms),
+        errors: count_or_missing(figures.errors),
         is_segment: false,
-        outcome: fleet::outcome_label(run),
+        outcome: match &run.imported {
+            None => fleet::outcome_label(run),
+            Some(_) => imported::outcome_label(run),
+        },
         state: run.outcome.name(),
-        findings: tally(&run.findings),
+        findings: match &run.imported {
+            None => tally(&run.findings),
+            Some(_) => imported::TALLY.to_owned(),
+        },
         alarming: run.findings.iter().any(|finding| finding.holds == Some(false)),
     }
+}
+
+/// How latencies of a run are written.
+pub(super) fn latency_format(run: &RunAnalysis) -> fn(f64) -> String {
+    if run.imported.is_some() { imported::ms } else { number::ms }
 }
 
 /// A latency as text, or that there is none.
@@ -89,6 +107,7 @@ fn row_without_run(device: &str, result: &ResultAnalysis, planned: Option<&RunPl
         avg_ms: missing(),
         p95_ms: missing(),
         p99_ms: missing(),
+        tail_ms: missing(),
         peak_ms: missing(),
         errors: missing(),
         is_segment: false,
@@ -99,10 +118,19 @@ fn row_without_run(device: &str, result: &ResultAnalysis, planned: Option<&RunPl
     }
 }
 
-/// The device as its owner calls it, or the name of the hardware profile.
-pub(super) fn device_label(plan: &Plan) -> String {
+/// The device as its owner calls it, or the name of the hardware profile or of the imported result.
+pub(super) fn device_label(result: &ResultAnalysis) -> String {
+    let plan = match &result.source {
+        Source::Measured(plan) => plan,
+        Source::Imported(source) => return source.device.as_ref().unwrap_or(&source.name).clone(),
+    };
     let model = plan.hardware.device.iter().find(|(label, _)| label.eq_ignore_ascii_case("model"));
     model.map_or_else(|| plan.hardware.name.clone(), |(_, text)| text.clone())
+}
+
+/// A count as text, or that it is unknown.
+pub(super) fn count_or_missing(count: Option<u64>) -> String {
+    count.map_or_else(|| MISSING.to_owned(), number::count)
 }
 
 /// `complete`; what is not complete is shouted.
@@ -281,16 +309,21 @@ fn planned_run(run: &RunPlan) -> String {
 /// How many transactions a run measured, over what.
 pub(super) fn volume(run: &RunAnalysis) -> String {
     let load = format!("{}, {} × {} threads", run.workload, run.instances, run.threads);
-    let Some(figures) = &run.figures else {
+    if run.figures.is_none() && run.imported.is_none() {
         return format!("{load}: no figures of all instances together");
-    };
+    }
+    let figures = run.headline_figures();
+    if figures.transactions.is_none() {
+        let seconds = or_missing(figures.seconds, |seconds| number::decimals(seconds, 0));
+        return format!("{load}: {seconds} s, the number of transactions is unknown");
+    }
     format!(
         "{load}: {} transactions in {} s ({} reads, {} writes, {} other statements)",
-        number::count(figures.transactions),
-        number::decimals(figures.seconds, 1),
-        number::count(figures.reads),
-        number::count(figures.writes),
-        number::count(figures.other)
+        count_or_missing(figures.transactions),
+        or_missing(figures.seconds, |seconds| number::decimals(seconds, 1)),
+        count_or_missing(figures.reads),
+        count_or_missing(figures.writes),
+        count_or_missing(figures.other)
     )
 }
 
@@ -301,10 +334,10 @@ mod tests {
 
     #[test]
     fn device_is_called_by_its_model_or_by_its_profile() {
-        let mut plan = sample::complete().plan;
-        assert_eq!(device_label(&plan), "Samsung PM1735 1.6 TB");
-        plan.hardware.device.clear();
-        assert_eq!(device_label(&plan), "lab-r730");
+        let mut result = sample::complete();
+        assert_eq!(device_label(&result), "Samsung PM1735 1.6 TB");
+        sample::plan_of(&mut result).hardware.device.clear();
+        assert_eq!(device_label(&result), "lab-r730");
     }
 
     #[test]
@@ -314,6 +347,14 @@ mod tests {
         let rows = headline(&[result]);
         let told: Vec<_> = rows.iter().map(|row| (row.instances.as_str(), row.outcome.as_str())).collect();
         assert_eq!(told, [("4", "complete"), ("8", "NOT RUN")]);
+    }
+
+    #[test]
+    fn a_log_without_summary_has_no_count() {
+        let mut run = sample::imported().runs.remove(0);
+        run.imported.as_mut().unwrap().figures.transactions = None;
+        let expected = "oltp_read_write, 1 × 64 threads: 176 s, the number of transactions is unknown";
+        assert_eq!(volume(&run), expected);
     }
 
     #[test]

@@ -91,6 +91,7 @@ fn segment_row(run: &RunAnalysis, segment: &SegmentAnalysis) -> HeadlineRow {
         avg_ms: latency(|l| l.avg_ms),
         p95_ms: latency(|l| l.p95_ms),
         p99_ms: latency(|l| l.p99_ms),
+        tail_ms: latency(|l| l.p99_ms),
         peak_ms: latency(|l| l.peak_ms),
         errors: number::count(segment.errors),
         is_segment: true,

@@ -10,8 +10,8 @@ use super::chart::{Chart, Size, heat, svg};
 use super::document::{self, HeadlineRow};
 use super::fleet::{self, Grid};
 use super::number;
-use super::{ReportError, fleet_charts, run_charts};
-use crate::analysis::{Finding, Outcome, ResultAnalysis, RunAnalysis};
+use super::{ReportError, fleet_charts, imported, run_charts};
+use crate::analysis::{Finding, Outcome, ResultAnalysis, RunAnalysis, Source};
 
 const TEMPLATE: &str = include_str!("html/template.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -36,10 +36,9 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct ResultSection<'a> {
     device: String,
-    hardware: &'a str,
-    profile: &'a str,
+    /// Where it comes from: label and text.
+    about: Vec<(&'static str, &'a str)>,
     description: &'a str,
-    started: &'a str,
     path: &'a str,
     state: &'static str,
     outcome: String,
@@ -50,6 +49,7 @@ struct ResultSection<'a> {
     runs: Vec<RunSection<'a>>,
     device_facts: &'a [Pair],
     platform_facts: &'a [Pair],
+    /// Empty when there was none, since it was imported; then it has no dataset and no options either.
     plan: Vec<(&'static str, String)>,
     dataset: Vec<(&'static str, String)>,
     overrides: Vec<String>,
@@ -69,12 +69,19 @@ struct RunSection<'a> {
     figures: Vec<(&'static str, String)>,
     errors_by_code: Option<String>,
     in_flight: Option<String>,
+    remarks: Vec<String>,
     findings: Vec<FindingRow<'a>>,
+    /// Why `findings` is empty, if it is.
+    no_findings: &'static str,
+    /// It was measured here, so that there is something to say of its device.
+    measured: bool,
     device_name: &'a str,
     device: Vec<(&'static str, String)>,
     /// Why `device` is empty, if it is.
     no_device: &'static str,
     anatomy: Vec<(&'static str, String)>,
+    /// What a log says beside its figures.
+    log: &'a [Pair],
     statements: Vec<String>,
     grids: Vec<Grid>,
     charts: Vec<Figure>,
@@ -124,7 +131,11 @@ pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> 
 
 fn title(results: &[ResultAnalysis]) -> String {
     match results {
-        [only] => format!("{}, {}", document::device_label(&only.plan), only.plan.profile.name),
+        [only] => {
+            let device = document::device_label(only);
+            let profile = only.plan().map(|plan| plan.profile.name.as_str());
+            format!("{device}, {}", profile.unwrap_or("imported"))
+        }
         _ => format!("{} results", results.len()),
     }
 }
@@ -132,7 +143,7 @@ fn title(results: &[ResultAnalysis]) -> String {
 /// The thread count of every run, planned ones where none was started; `None` when they differ, or when
 /// several instances have as many each.
 fn common_threads(results: &[ResultAnalysis]) -> Option<u32> {
-    if results.iter().any(|result| result.plan.runs.iter().any(|run| run.instances > 1)) {
+    if results.iter().any(|result| result.planned_runs().iter().any(|run| run.instances > 1)) {
         return None;
     }
     let mut all: Vec<u32> =
@@ -141,7 +152,7 @@ fn common_threads(results: &[ResultAnalysis]) -> Option<u32> {
         results
             .iter()
             .filter(|r| r.runs.is_empty())
-            .filter_map(|r| r.plan.runs.first())
+            .filter_map(|r| r.planned_runs().first())
             .map(|run| run.threads),
     );
     let first = *all.first()?;
@@ -157,16 +168,15 @@ fn result_section<'a>(
     result: &'a ResultAnalysis,
     readouts: &mut Vec<Readout>,
 ) -> Result<ResultSection<'a>, ReportError> {
-    let plan = &result.plan;
+    let plan = result.plan();
     let scaling_charts = drawn(fleet_charts::scaling(result), readouts)?;
     let runs = result.runs.iter().map(|run| run_section(run, readouts)).collect::<Result<_, _>>()?;
-    let overrides = plan.profile.overrides.iter().map(|o| format!("{}={}", o.key, o.value));
+    let overrides = plan.map_or(&[][..], |plan| &plan.profile.overrides);
+    let overrides = overrides.iter().map(|o| format!("{}={}", o.key, o.value));
     Ok(ResultSection {
-        device: document::device_label(plan),
-        hardware: &plan.hardware.name,
-        profile: &plan.profile.name,
-        description: &plan.profile.description,
-        started: &result.started,
+        device: document::device_label(result),
+        about: about(result),
+        description: plan.map_or("", |plan| &plan.profile.description),
         path: &result.path,
         state: result.outcome.name(),
         outcome: document::outcome_word(result.outcome),
@@ -175,15 +185,29 @@ fn result_section<'a>(
         scaling: fleet::scaling(result),
         scaling_charts,
         runs,
-        device_facts: &plan.hardware.device,
-        platform_facts: &plan.hardware.platform,
-        plan: document::plan_rows(plan),
+        device_facts: plan.map_or(&[], |plan| &plan.hardware.device),
+        platform_facts: plan.map_or(&[], |plan| &plan.hardware.platform),
+        plan: plan.map(document::plan_rows).unwrap_or_default(),
         dataset: dataset(result),
         overrides: overrides.collect(),
-        options: plan.server.options.iter().collect(),
+        options: plan.map(|plan| plan.server.options.iter().collect()).unwrap_or_default(),
         environment: &result.environment,
         notes: &result.notes,
     })
+}
+
+/// Where a result comes from.
+fn about(result: &ResultAnalysis) -> Vec<(&'static str, &str)> {
+    match &result.source {
+        Source::Measured(plan) => vec![
+            ("Hardware", &plan.hardware.name),
+            ("profile", &plan.profile.name),
+            ("started", result.started.as_deref().unwrap_or("at an unknown time")),
+        ],
+        Source::Imported(source) => {
+            vec![("Imported", &source.name), ("from", &source.file), ("at", &source.imported)]
+        }
+    }
 }
 
 fn dataset(result: &ResultAnalysis) -> Vec<(&'static str, String)> {
@@ -215,7 +239,13 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
         figures: figures(run),
         errors_by_code: document::errors_by_code(run),
         in_flight: document::in_flight(run),
+        remarks: run.imported.as_ref().map(|own| imported::remarks(run, own)).unwrap_or_default(),
         findings: run.findings.iter().map(finding).collect(),
+        no_findings: match &run.imported {
+            None => "None was checked for this run",
+            Some(_) => imported::FINDINGS,
+        },
+        measured: run.imported.is_none(),
         device_name: run.device_name.as_deref().unwrap_or("unknown device"),
         device: rates.map(document::device_columns).unwrap_or_default(),
         no_device: match figures_of {
@@ -225,6 +255,7 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
             }
         },
         anatomy: figures_of.map(document::anatomy).unwrap_or_default(),
+        log: run.imported.as_ref().map_or(&[], |own| &own.facts),
         statements: fleet::statements(run),
         grids: fleet::grids(run),
         charts,
@@ -256,18 +287,17 @@ fn drawn_maps(run: &RunAnalysis, readouts: &mut Vec<Readout>) -> Result<Vec<Figu
 
 /// The figures of a run that stand out.
 fn figures(run: &RunAnalysis) -> Vec<(&'static str, String)> {
-    let figures = run.figures.as_ref();
-    let latency = figures.and_then(|figures| figures.latency.as_ref());
-    let ms = |value: Option<f64>| number::or_missing(value, number::ms);
+    let figures = run.headline_figures();
+    let ms = |value: Option<f64>| number::or_missing(value, document::latency_format(run));
     vec![
-        ("TPS", number::or_missing(figures.map(|f| f.tps), |tps| number::decimals(tps, 2))),
-        ("Average ms", ms(latency.map(|l| l.avg_ms))),
-        ("Median ms", ms(latency.map(|l| l.p50_ms))),
-        ("95th ms", ms(latency.map(|l| l.p95_ms))),
-        ("99th ms", ms(latency.map(|l| l.p99_ms))),
-        ("99.9th ms", ms(latency.map(|l| l.p999_ms))),
-        ("Peak ms", ms(latency.map(|l| l.peak_ms))),
-        ("SQL errors", number::or_missing(figures.map(|f| f.errors as f64), |n| number::decimals(n, 0))),
+        ("TPS", number::or_missing(figures.tps, |tps| number::decimals(tps, 2))),
+        ("Average ms", ms(figures.avg_ms)),
+        ("Median ms", ms(figures.p50_ms)),
+        ("95th ms", ms(figures.p95_ms)),
+        ("99th ms", ms(figures.p99_ms)),
+        ("99.9th ms", ms(figures.p999_ms)),
+        ("Peak ms", ms(figures.peak_ms)),
+        ("SQL errors", document::count_or_missing(figures.errors)),
     ]
 }
 

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::ReportError;
 use crate::analysis::{
-    CpuShares, DatasetAnalysis, Fairness, Finding, InstanceAnalysis, IoAnatomy, ObserverAnalysis,
-    OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis,
+    CpuShares, DatasetAnalysis, Fairness, Finding, ImportedRun, ImportedSource, InstanceAnalysis, IoAnatomy,
+    ObserverAnalysis, OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis,
+    Source,
 };
 use crate::plan::Plan;
 use crate::stats::device::DeviceRates;
@@ -25,13 +26,16 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct ResultEntry<'a> {
     path: &'a str,
-    started: &'a str,
+    started: Option<&'a str>,
     outcome: Outcome,
     reason: Option<&'a str>,
     notes: &'a [String],
     environment: Vec<Labelled<'a>>,
     dataset: Option<&'a DatasetAnalysis>,
-    plan: &'a Plan,
+    /// Null when the result was imported.
+    plan: Option<&'a Plan>,
+    /// Null when it was measured.
+    imported: Option<&'a ImportedSource>,
     runs: Vec<RunEntry<'a>>,
 }
 
@@ -44,7 +48,7 @@ struct Labelled<'a> {
 
 /// One run. Its figures, `seconds` to `anatomy`, are those of all planned instances together; all are
 /// null when they were never together for half of the planned time, latencies also when nothing
-/// completed.
+/// completed. An imported run has those that its log tells.
 #[derive(Serialize)]
 struct RunEntry<'a> {
     outcome: Outcome,
@@ -81,9 +85,21 @@ struct RunEntry<'a> {
     observers: &'a [ObserverAnalysis],
     findings: &'a [Finding],
     /// The result's plan with this run alone.
-    plan: Plan,
+    plan: Option<Plan>,
+    /// What a log tells beside these figures.
+    imported: Option<ToldByLog<'a>>,
     percentiles: &'a [(f64, f64)],
     series: &'a [SecondPoint],
+}
+
+#[derive(Serialize)]
+struct ToldByLog<'a> {
+    percentile: Option<f64>,
+    percentile_ms: Option<f64>,
+    percentile_note: &'a str,
+    /// The figures are means of interval lines.
+    from_intervals: bool,
+    log: Vec<Labelled<'a>>,
 }
 
 /// Everything that the analyses hold, on one line. A float that is not finite is null.
@@ -100,22 +116,28 @@ fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
     let runs = result.runs.iter().map(|run| run_entry(result, run));
     ResultEntry {
         path: &result.path,
-        started: &result.started,
+        started: result.started.as_deref(),
         outcome: result.outcome,
         reason: result.reason.as_deref(),
         notes: &result.notes,
         environment: environment.collect(),
         dataset: result.dataset.as_ref(),
-        plan: &result.plan,
+        plan: result.plan(),
+        imported: match &result.source {
+            Source::Measured(_) => None,
+            Source::Imported(source) => Some(source),
+        },
         runs: runs.collect(),
     }
 }
 
 fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'a> {
-    let mut plan = result.plan.clone();
-    plan.runs = result.plan.runs.get(run.number).cloned().into_iter().collect();
+    let plan = result
+        .plan()
+        .map(|plan| Plan { runs: plan.runs.get(run.number).cloned().into_iter().collect(), ..plan.clone() });
     let figures = run.figures.as_ref();
     let latency = figures.and_then(|f| f.latency.as_ref());
+    let headline = run.headline_figures();
     RunEntry {
         outcome: run.outcome,
         reason: run.reason.as_deref(),
@@ -123,23 +145,23 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         threads: run.threads,
         instances: run.instances,
         instances_present: run.instances_present,
-        seconds: figures.map(|f| f.seconds),
-        transactions: figures.map(|f| f.transactions),
-        tps: figures.map(|f| f.tps),
-        avg_ms: latency.map(|l| l.avg_ms),
-        p50_ms: latency.map(|l| l.p50_ms),
-        p95_ms: latency.map(|l| l.p95_ms),
-        p99_ms: latency.map(|l| l.p99_ms),
-        p999_ms: latency.map(|l| l.p999_ms),
-        peak_ms: latency.map(|l| l.peak_ms),
-        min_ms: latency.map(|l| l.min_ms),
+        seconds: headline.seconds,
+        transactions: headline.transactions,
+        tps: headline.tps,
+        avg_ms: headline.avg_ms,
+        p50_ms: headline.p50_ms,
+        p95_ms: headline.p95_ms,
+        p99_ms: headline.p99_ms,
+        p999_ms: headline.p999_ms,
+        peak_ms: headline.peak_ms,
+        min_ms: headline.min_ms,
         oldest_in_flight_ms: latency.and_then(|l| l.oldest_in_flight_ms),
         p99_with_in_flight_ms: latency.map(|l| l.p99_with_in_flight_ms),
-        errors: figures.map(|f| f.errors),
+        errors: headline.errors,
         errors_by_code: figures.map(|f| &f.errors_by_code),
-        reads: figures.map(|f| f.reads),
-        writes: figures.map(|f| f.writes),
-        other: figures.map(|f| f.other),
+        reads: headline.reads,
+        writes: headline.writes,
+        other: headline.other,
         device_name: run.device_name.as_deref(),
         device: figures.and_then(|f| f.device),
         cpu: figures.and_then(|f| f.cpu),
@@ -151,8 +173,19 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         observers: &run.observers,
         findings: &run.findings,
         plan,
+        imported: run.imported.as_ref().map(told_by_log),
         percentiles: &run.percentiles,
         series: &run.series,
+    }
+}
+
+fn told_by_log(imported: &ImportedRun) -> ToldByLog<'_> {
+    ToldByLog {
+        percentile: imported.percentile,
+        percentile_ms: imported.percentile_ms,
+        percentile_note: imported.percentile_note,
+        from_intervals: imported.from_intervals,
+        log: imported.facts.iter().map(|(label, text)| Labelled { label, text }).collect(),
     }
 }
 
@@ -191,10 +224,28 @@ mod tests {
     }
 
     #[test]
+    fn an_imported_run_has_what_its_log_tells() {
+        let report = parsed(&[sample::imported()]);
+        let result = &report["results"][0];
+        assert_eq!((&result["plan"], &result["started"]), (&Value::Null, &Value::Null));
+        assert_eq!(result["imported"]["file"], "galera.log");
+        let run = &result["runs"][0];
+        assert_eq!((&run["p95_ms"], &run["p99_ms"]), (&serde_json::json!(161.51), &Value::Null));
+        assert_eq!(
+            (&run["plan"], &run["device"], &run["anatomy"]),
+            (&Value::Null, &Value::Null, &Value::Null)
+        );
+        assert_eq!(run["imported"]["percentile"], 95.0);
+        assert_eq!(run["imported"]["log"][0]["label"], "sysbench");
+        assert_eq!(run["series"][1]["percentile_ms"], 170.48);
+    }
+
+    #[test]
     fn each_run_has_its_own_plan_and_iostat_columns() {
         let mut result = sample::complete();
-        result.plan.runs.push(result.plan.runs[0].clone());
-        result.plan.runs[1].threads = 64;
+        let planned = &mut sample::plan_of(&mut result).runs;
+        planned.push(planned[0].clone());
+        planned[1].threads = 64;
         result.runs.push(result.runs[0].clone());
         result.runs[1].number = 1;
         let report = parsed(&[result, sample::failed()]);

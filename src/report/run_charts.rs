@@ -1,7 +1,8 @@
 //! Which charts a run gets.
 
 use super::chart::{Axis, Chart, Colour, Scale, Series, Shaded, Size, Style};
-use crate::analysis::{CpuShares, RunAnalysis, SecondPoint};
+use super::imported::ordinal;
+use crate::analysis::{CpuShares, ImportedRun, RunAnalysis, SecondPoint};
 use crate::stats::device::DeviceRates;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -14,10 +15,28 @@ pub(super) const TIME: &str = "Time since the start of measuring (s)";
 /// The charts of a run, in reading order.
 pub(super) fn charts(run: &RunAnalysis) -> Vec<Chart> {
     let points = &run.series;
+    if let Some(imported) = &run.imported {
+        return told(points, imported);
+    }
     let mut charts = vec![throughput(points), latency(points), percentiles(run)];
     charts.extend(device(points));
     charts.push(host(points));
     charts.extend(database(points));
+    charts
+}
+
+/// The charts of what a log tells; none without interval lines.
+fn told(points: &[SecondPoint], imported: &ImportedRun) -> Vec<Chart> {
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let mut charts = vec![throughput(points)];
+    if let Some(percentile) = imported.percentile {
+        let name = format!("{} percentile of each interval", ordinal(percentile));
+        let series = vec![line(points, &name, Colour::Vermilion, |p| p.percentile_ms)];
+        charts.push(Chart { size: Size::Wide, ..over_time(points, "Latency", "ms", series) });
+    }
+    charts.push(errors(points));
     charts
 }
 
@@ -132,8 +151,13 @@ fn database(points: &[SecondPoint]) -> Vec<Chart> {
         one("Buffer-pool misses", "per second", "misses", |p| p.misses_per_s),
         one("Dirty pages of the buffer pool", "%", "dirty", |p| percent(p.dirty_share)),
         one("Checkpoint age", "MiB", "age", |p| p.checkpoint_age_bytes.map(|bytes| bytes as f64 / MIB)),
-        one("SQL errors", "per second", "errors", |p| Some(p.errors as f64)),
+        errors(points),
     ]
+}
+
+fn errors(points: &[SecondPoint]) -> Chart {
+    let errors = line(points, "errors", Colour::Blue, |p| Some(p.errors));
+    over_time(points, "SQL errors", "per second", vec![errors])
 }
 
 /// A chart over the seconds of a run, its warm-up shaded.
@@ -153,20 +177,23 @@ fn over_time(points: &[SecondPoint], title: &str, unit: &str, series: Vec<Series
     }
 }
 
-/// A line over the seconds of a run. A second that is missing altogether is a gap like any other.
+/// A line over the seconds of a run, or over the intervals of a log. One that is missing altogether is a gap
+/// like any other.
 fn line(
     points: &[SecondPoint],
     name: &str,
     colour: Colour,
     value: impl Fn(&SecondPoint) -> Option<f64>,
 ) -> Series {
+    let apart = points.windows(2).map(|pair| pair[1].second.saturating_sub(pair[0].second) as f64);
+    let step = apart.filter(|step| *step > 0.0).fold(f64::INFINITY, f64::min);
     let mut line: Vec<(f64, Option<f64>)> = Vec::with_capacity(points.len());
     for point in points {
         let second = point.second as f64;
         if let Some(&(before, _)) = line.last()
-            && second - before > 1.5
+            && second - before > 1.5 * step
         {
-            line.push((before + 1.0, None));
+            line.push((before + step, None));
         }
         line.push((second, value(point)));
     }
@@ -207,6 +234,20 @@ mod tests {
         run.series.iter_mut().filter_map(|p| p.device.as_mut()).for_each(|d| d.reads_per_s = 0.0);
         let wait = charts(&run).into_iter().find(|c| c.title == "Device wait").unwrap();
         assert!(wait.series[0].points.iter().all(|(_, y)| y.is_none()), "no read, no wait");
+    }
+
+    #[test]
+    fn a_missing_interval_of_a_log_is_a_gap_and_the_others_are_not() {
+        let mut run = sample::imported().runs.remove(0);
+        let all = charts(&run);
+        let told: Vec<_> =
+            all.iter().map(|chart| (chart.title.as_str(), chart.series[0].points.len())).collect();
+        assert_eq!(told, [("Throughput", 4), ("Latency", 4), ("SQL errors", 4)]);
+        run.series.remove(1);
+        let expected = [(0.0, Some(458.31)), (3.0, None), (6.0, Some(615.64)), (9.0, Some(625.35))];
+        assert_eq!(charts(&run)[0].series[0].points, expected);
+        run.series.clear();
+        assert_eq!(charts(&run), []);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Made-up analyses for tests: plausible figures, always the same.
 
 pub(super) mod fleet;
+mod imported;
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use crate::analysis::{
     CpuShares, DatasetAnalysis, Figures, Finding, IoAnatomy, LatencySummary, Outcome, ResultAnalysis,
-    RunAnalysis, SecondPoint,
+    RunAnalysis, SecondPoint, Source,
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
@@ -19,14 +20,16 @@ use crate::stats::device::DeviceRates;
 use crate::workload::schema::TableSchema;
 use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 
+pub(super) use imported::imported;
+
 /// A result as planned, with one run of 60 s.
 pub(super) fn complete() -> ResultAnalysis {
     ResultAnalysis {
         path: "reports/runs/20261130T101500Z-lab-r730-quick".into(),
-        started: "2026-11-30T10:15:00Z".into(),
+        started: Some("2026-11-30T10:15:00Z".into()),
         outcome: Outcome::Complete,
         reason: None,
-        plan: plan(),
+        source: Source::Measured(Box::new(plan())),
         environment: pairs(&[
             ("Host", "lab-r730"),
             ("Kernel", "Linux 6.12.57+deb13-amd64"),
@@ -96,6 +99,15 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         fairness: None,
         others_print: None,
         findings: findings(),
+        imported: None,
+    }
+}
+
+/// The plan of a measured result, to be changed.
+pub(super) fn plan_of(result: &mut ResultAnalysis) -> &mut Plan {
+    match &mut result.source {
+        Source::Measured(plan) => plan,
+        Source::Imported(source) => panic!("{} has no plan", source.name),
     }
 }
 
@@ -166,7 +178,8 @@ fn second(second: i64) -> SecondPoint {
         p50_ms: latency(avg * 0.96),
         p99_ms: latency(avg * (2.05 + 0.2 * noise(second, 2))),
         max_ms: latency(avg * spike * (4.0 + noise(second, 3)) * if second == 39 { 8.0 } else { 1.0 }),
-        errors: u64::from(second % 9 == 4),
+        percentile_ms: None,
+        errors: f64::from(u8::from(second % 9 == 4)),
         device: (second != 20).then(|| rates(level.max(0.02))),
         cpu: Some(cpu(level)),
         io_some: Some((0.82 + 0.05 * noise(second, 4)) * level),

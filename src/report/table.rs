@@ -7,9 +7,10 @@ use comfy_table::{
 
 use super::document::{self, HeadlineRow};
 use super::fleet::{self, Grid};
+use super::imported;
 use super::number::{self, or_missing};
 use super::visible::visible;
-use crate::analysis::{Figures, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis};
+use crate::analysis::{Figures, ImportedRun, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis, Source};
 use crate::stats::device::DeviceRates;
 
 /// Columns of a line, as long as the figures fit.
@@ -30,7 +31,7 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
     for result in results {
         if let Some(mut grid) = fleet::scaling(result) {
             if results.len() > 1 {
-                grid.title += &format!(" on {}", document::device_label(&result.plan));
+                grid.title += &format!(" on {}", document::device_label(result));
             }
             blocks.push(grid_text(&grid));
         }
@@ -39,7 +40,7 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
         }
         if !result.notes.is_empty() {
             let of = if results.len() > 1 {
-                format!(" on {}", document::device_label(&result.plan))
+                format!(" on {}", document::device_label(result))
             } else {
                 String::new()
             };
@@ -54,13 +55,19 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
 
 /// Outcome first unless it is the usual one. Of several results, the folder tells which is which.
 fn title(result: &ResultAnalysis, results: usize) -> String {
-    let plan = &result.plan;
-    let overrides =
-        plan.profile.overrides.iter().map(|o| format!(" {}={}", o.key, o.value)).collect::<String>();
-    let with = if overrides.is_empty() { "" } else { " with" };
-    let (hardware, profile) = (&plan.hardware.name, &plan.profile.name);
     let folder = if results > 1 { format!(", in {}", result.path) } else { String::new() };
-    let what = format!("{hardware}, profile {profile}{with}{overrides}, started {}{folder}", result.started);
+    let what = match &result.source {
+        Source::Imported(source) => imported::about(source),
+        Source::Measured(plan) => {
+            let overrides = plan.profile.overrides.iter().map(|o| format!(" {}={}", o.key, o.value));
+            let overrides = overrides.collect::<String>();
+            let with = if overrides.is_empty() { "" } else { " with" };
+            let started = result.started.as_deref().unwrap_or("at an unknown time");
+            let (hardware, profile) = (&plan.hardware.name, &plan.profile.name);
+            format!("{hardware}, profile {profile}{with}{overrides}, started {started}")
+        }
+    };
+    let what = format!("{what}{folder}");
     let word = document::outcome_word(result.outcome);
     let text = if result.outcome == Outcome::Complete {
         format!("{what}: {word}")
@@ -97,7 +104,7 @@ fn headline(results: &[ResultAnalysis]) -> String {
 fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String {
     let mut out = String::new();
     if several {
-        let label = document::device_label(&result.plan);
+        let label = document::device_label(result);
         out += &wrapped(&format!("== {label}, {} × {} threads", run.instances, run.threads));
     }
     if run.outcome != Outcome::Complete {
@@ -111,6 +118,9 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     out += &document::in_flight(run).map(|text| wrapped(&text)).unwrap_or_default();
     for statement in fleet::statements(run) {
         out += &wrapped(&statement);
+    }
+    if let Some(imported) = &run.imported {
+        return out + &told(run, imported);
     }
     out.push('\n');
     if run.figures.is_some() {
@@ -130,6 +140,14 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     });
     out += &listed("Findings (yes: holds, NO: does not hold, ?: unknown)", findings);
     out
+}
+
+/// What a log tells beside its figures.
+fn told(run: &RunAnalysis, imported: &ImportedRun) -> String {
+    let mut said = imported::remarks(run, imported);
+    said.push(format!("Log: {}", imported::facts(imported)));
+    said.push(format!("Findings: {}", imported::FINDINGS));
+    said.iter().map(|paragraph| wrapped(paragraph)).collect()
 }
 
 fn device(run: &RunAnalysis) -> String {
@@ -255,12 +273,17 @@ mod tests {
     #[test]
     fn golden_two_results() {
         let mut second = sample::complete();
-        second.plan.hardware.device =
+        sample::plan_of(&mut second).hardware.device =
             vec![("Model".into(), "A drive with quite a long name, 15.36 TB, U.3".into())];
         second.runs = vec![sample::run_without_telemetry()];
         second.runs[0].findings.clear();
         second.runs[0].figures.as_mut().unwrap().latency = None;
         insta::assert_snapshot!(render(&[sample::complete(), second]));
+    }
+
+    #[test]
+    fn golden_imported_beside_measured() {
+        insta::assert_snapshot!(render(&[sample::imported(), sample::complete()]));
     }
 
     #[test]

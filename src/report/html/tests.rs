@@ -91,11 +91,38 @@ fn several_results_share_one_headline() {
 }
 
 #[test]
+fn an_imported_result_stands_beside_a_measured_one() {
+    let page = render(&[sample::imported(), sample::complete()]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    for expected in [
+        "Imported <b>galera</b> · from <b>galera.log</b>",
+        "<th scope=\"row\">Galera, three nodes</th>",
+        "<td class=\"n\">161.51 (95th)</td>",
+        "<span class=\"outcome complete\">imported</span>",
+        "<td class=\"\">unknown: imported</td>",
+        "95th: 161.51 ms. It carries an error of up to 1 %.",
+        "95th percentile of each interval",
+        "<h3>What the log says of itself</h3>",
+    ] {
+        assert!(page.contains(expected), "{expected} is missing");
+    }
+    for of_the_other in
+        ["<h3>Plan</h3>", "<h3>Server options</h3>", "<h3>Dataset</h3>", "<h3>I/O anatomy</h3>"]
+    {
+        assert_eq!(page.matches(of_the_other).count(), 1, "{of_the_other}");
+    }
+    assert_eq!(page.matches("<figure ").count(), 3 + 13);
+    let alone = render(&[sample::imported()]).unwrap();
+    assert!(alone.contains("<h1>Galera, three nodes, imported</h1>"));
+}
+
+#[test]
 fn hostile_text_stays_text() {
     let hostile = "<script>alert(1)</script>\"'&</svg>";
     let mut result = sample::partial();
-    result.plan.hardware.device = vec![("Model".into(), hostile.into())];
-    result.plan.hardware.name = hostile.into();
+    let plan = sample::plan_of(&mut result);
+    plan.hardware.device = vec![("Model".into(), hostile.into())];
+    plan.hardware.name = hostile.into();
     result.reason = Some(hostile.into());
     result.notes = vec![hostile.into()];
     result.environment = vec![(hostile.into(), hostile.into())];

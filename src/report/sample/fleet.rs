@@ -1,6 +1,6 @@
 //! Made-up analyses of several instances.
 
-use super::{complete, cpu, noise, rates, run};
+use super::{complete, cpu, noise, plan_of, rates, run};
 use crate::analysis::{
     Fairness, Figures, Finding, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond,
     OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SegmentAnalysis,
@@ -10,8 +10,9 @@ use crate::stats::device::sum_of_devices;
 /// A sweep over these numbers of instances, each run as planned, watched by one observer.
 pub(in crate::report) fn sweep(counts: &[u32], seconds: i64) -> ResultAnalysis {
     let mut result = complete();
-    result.plan.runs = counts.iter().map(|_| result.plan.runs[0].clone()).collect();
-    result.plan.runs.iter_mut().zip(counts).for_each(|(run, count)| run.instances = *count);
+    let planned = &mut plan_of(&mut result).runs;
+    *planned = counts.iter().map(|_| planned[0].clone()).collect();
+    planned.iter_mut().zip(counts).for_each(|(run, count)| run.instances = *count);
     result.runs = counts.iter().map(|&count| fleet(count, seconds)).collect();
     result.runs.iter_mut().enumerate().for_each(|(number, run)| run.number = number);
     result
