@@ -23,7 +23,7 @@ pub struct LoadConnection {
     wire: Wire,
 }
 
-/// What is kept of a statement. The library's own would take a kilobyte each, for every table of every thread.
+/// What is kept of a statement. The library's own describes every column, for every table of every thread.
 enum Held {
     Prepared {
         id: u32,
