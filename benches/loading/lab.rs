@@ -50,21 +50,18 @@ impl Lab {
         DatasetFolder::new(self.target.path(), &self.dataset)
     }
 
-    /// Marks what sysbench has loaded as finished, so that the next start finds it.
-    pub fn keep(&self, dataset: &Dataset) {
-        let folder = self.folder();
-        if folder.manifest().unwrap().is_none() {
-            let manifest = DatasetManifest {
-                format: MANIFEST_FORMAT,
-                dataset: dataset.clone(),
-                server_series: self.programs.series(),
-                creation: "sysbench prepare".to_owned(),
-                finished: String::new(),
-                measured: DatasetSize { rows: 0, file_bytes: 0, data_bytes: 0, index_bytes: 0 },
-                runs_since: 0,
-            };
-            folder.write_manifest(&manifest).unwrap();
-        }
+    /// Marks what was loaded as finished, so that the next start finds it.
+    pub fn finish(&self, dataset: &Dataset) {
+        let manifest = DatasetManifest {
+            format: MANIFEST_FORMAT,
+            dataset: dataset.clone(),
+            server_series: self.programs.series(),
+            creation: "for a bench".to_owned(),
+            finished: String::new(),
+            measured: DatasetSize { rows: 0, file_bytes: 0, data_bytes: 0, index_bytes: 0 },
+            runs_since: 0,
+        };
+        self.folder().write_manifest(&manifest).unwrap();
     }
 
     /// Starts the server; its data directory is made anew while there is no manifest.

@@ -105,6 +105,8 @@ pub struct Prepare<'a> {
     pub folder: &'a DatasetFolder,
     /// The server's series, for the manifest.
     pub server_series: &'a str,
+    /// The server has settings made for loading: the manifest is left to whoever stops it.
+    pub apart: bool,
     /// Set when the preparation is to end now.
     pub stop: &'a AtomicBool,
     /// Takes what a reader should know.
@@ -138,16 +140,15 @@ impl Prepare<'_> {
             format: MANIFEST_FORMAT,
             dataset: self.dataset.clone(),
             server_series: self.server_series.to_owned(),
-            creation: match self.dataset.schema.layout {
-                Layout::Sysbench04 => CREATION_04.to_owned(),
-                Layout::Sysbench10 | Layout::Bulk => CREATION.to_owned(),
-            },
+            creation: self.creation(),
             finished: jiff::Timestamp::now().to_string(),
             measured: self.measure(&mut connection)?,
             runs_since: 0,
             rows_added: 0,
         };
-        self.folder.write_manifest(&manifest)?;
+        if !self.apart {
+            self.folder.write_manifest(&manifest)?;
+        }
         Ok((manifest, false))
     }
 
@@ -281,6 +282,15 @@ impl Prepare<'_> {
             data_bytes,
             index_bytes,
         })
+    }
+
+    fn creation(&self) -> String {
+        let way = match self.dataset.schema.layout {
+            Layout::Sysbench04 => CREATION_04,
+            Layout::Sysbench10 | Layout::Bulk => CREATION,
+        };
+        let settings = if self.apart { ", by a server with settings made for loading" } else { "" };
+        format!("{way}{settings}")
     }
 
     fn total_rows(&self) -> u64 {
