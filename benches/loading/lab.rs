@@ -60,6 +60,7 @@ impl Lab {
             finished: String::new(),
             measured: DatasetSize { rows: 0, file_bytes: 0, data_bytes: 0, index_bytes: 0 },
             runs_since: 0,
+            rows_added: 0,
         };
         self.folder().write_manifest(&manifest).unwrap();
     }
@@ -73,6 +74,7 @@ impl Lab {
             folder: &folder,
             transport: Transport::Socket,
             options,
+            again: None,
         };
         let (server, ready) = Server::start(&start, &|| false).unwrap();
         Running { server, pid: ready.pid, series: self.programs.series() }
