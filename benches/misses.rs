@@ -36,7 +36,7 @@ fn row(folder: &Path, keys: &str, ratio: u64) -> String {
     );
     fs::create_dir_all(folder).unwrap();
     fs::write(&hardware, text).unwrap();
-    let pool_mib = dataset_bytes(&hardware, folder, keys) / ratio >> 20;
+    let pool_mib = (dataset_bytes(&hardware, folder, keys) / ratio) >> 20;
     let profile = profile(folder, keys, pool_mib);
     let result = folder.join(format!("{keys}-{ratio}"));
     let [hardware, profile, result] = [&hardware, &profile, &result].map(|path| path.to_str().unwrap());
