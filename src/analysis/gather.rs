@@ -97,6 +97,7 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
                 }
                 run_is_open = false;
             }
+            Record::RampEnded { .. } => {}
             Record::Closed { ending, reason } => gathered.closed = Some((ending, reason)),
             Record::Event(event) => gathered.take(entry.from, event, bytes, run_is_open),
         }
