@@ -17,6 +17,7 @@ mod e2e {
 mod sysbench {
     mod counts;
     mod keys;
+    mod lost;
     mod server;
     mod sides;
     mod statements;

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
+use drivestone::load::LoadError;
 use drivestone::load::drive::Drive;
 use drivestone::load::prepare::Prepare;
 use drivestone::plan::Plan;
 use drivestone::plan::resolve::resolve;
 use drivestone::protocol::clock::{SECOND_NS, monotonic_ns};
-use drivestone::protocol::event::{Event, LoadEnded};
+use drivestone::protocol::event::{Event, LoadEnded, LoadSecond};
 use drivestone::protocol::job::{LoadJob, StartJob};
+use drivestone::server::access::Access;
 use drivestone::server::folder::DatasetFolder;
 use drivestone::spec::{parse_hardware, parse_profile};
 
@@ -111,8 +113,29 @@ pub fn prepare_by_drivestone(server: &mut Server, plan: &Plan) {
     prepare.run().unwrap();
 }
 
-/// Runs drivestone's load; returns what it counted, and how it ended.
+/// Runs drivestone's load, which must meet no error; returns what it counted, and how it ended.
 pub fn run_by_drivestone(server: &Server, plan: &Plan) -> (Counts, LoadEnded) {
+    let Driven { seconds, ended, outcome } = drive(&server.access(), plan);
+    outcome.unwrap();
+    let mut counts = Counts::default();
+    for second in seconds {
+        assert!(second.errors.is_empty(), "{:?}", second.errors);
+        counts.reads += second.reads;
+        counts.writes += second.writes;
+        counts.other += second.other;
+    }
+    (counts, ended.unwrap())
+}
+
+/// What drivestone's load told.
+pub struct Driven {
+    pub seconds: Vec<LoadSecond>,
+    pub ended: Option<LoadEnded>,
+    pub outcome: Result<(), LoadError>,
+}
+
+/// Runs drivestone's load as an agent does.
+pub fn drive(access: &Access, plan: &Plan) -> Driven {
     let run = &plan.runs[0];
     let job = LoadJob {
         workload: plan.workload,
@@ -129,7 +152,7 @@ pub fn run_by_drivestone(server: &Server, plan: &Plan) -> (Counts, LoadEnded) {
     let events = Mutex::new(Vec::new());
     let drive = Drive {
         job: &job,
-        access: &server.access(),
+        access,
         start: &start,
         stop: &AtomicBool::new(false),
         chosen_ids: &Arc::default(),
@@ -144,20 +167,14 @@ pub fn run_by_drivestone(server: &Server, plan: &Plan) -> (Counts, LoadEnded) {
         },
         interval_over: &|| {},
     };
-    drive.run().unwrap();
-    let mut counts = Counts::default();
-    let mut ended = None;
+    let outcome = drive.run();
+    let mut driven = Driven { seconds: Vec::new(), ended: None, outcome };
     for event in events.into_inner().unwrap() {
         match event {
-            Event::LoadSecond(second) => {
-                assert!(second.errors.is_empty(), "{:?}", second.errors);
-                counts.reads += second.reads;
-                counts.writes += second.writes;
-                counts.other += second.other;
-            }
-            Event::LoadEnded(end) => ended = Some(end),
+            Event::LoadSecond(second) => driven.seconds.push(second),
+            Event::LoadEnded(ended) => driven.ended = Some(ended),
             _ => {}
         }
     }
-    (counts, ended.unwrap())
+    driven
 }
