@@ -166,11 +166,14 @@ impl WorkloadSpec {
         let iterations = self.spec_iter.map_or(12, |n| n.get());
         match self.keys {
             KeyName::Uniform => KeyDistribution::Uniform,
-            KeyName::Special => KeyDistribution::Special {
-                iterations,
-                hot_ids_pct: self.spec_pct.map_or(1, |pct| pct.get()),
-                hot_picks_pct: self.spec_res.map_or(75, |pct| pct.get()),
-            },
+            KeyName::Special => {
+                let hot_ids_pct = self.spec_pct.map_or(1, |pct| pct.get());
+                let hot_picks_pct = self.spec_res.map_or(75, |pct| pct.get());
+                match self.kind.is_04() {
+                    true => KeyDistribution::Special04 { iterations, hot_ids_pct, hot_picks_pct },
+                    false => KeyDistribution::Special { iterations, hot_ids_pct, hot_picks_pct },
+                }
+            }
             KeyName::Gaussian => KeyDistribution::Gaussian { iterations },
             KeyName::Pareto => {
                 self.pareto_h.map_or(KeyDistribution::PARETO, |h| KeyDistribution::Pareto { h: h.get() })
