@@ -103,6 +103,7 @@ pub fn prepare_by_drivestone(server: &mut Server, plan: &Plan) {
     let prepare = Prepare {
         dataset,
         threads: plan.dataset.load_threads,
+        apart: false,
         access: &server.access(),
         folder: &folder,
         server_series: "test",
