@@ -66,6 +66,11 @@ pub enum Record {
         /// As planned, or why not.
         shortfall: Option<String>,
     },
+    /// A ramp has found its end; the plan's later runs are not needed.
+    RampEnded {
+        /// Number of the last run.
+        after: usize,
+    },
     /// Last line.
     Closed {
         /// How it ended.

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::gather::GatheredHost;
+use super::load::StatementTotals;
 use super::merging::{Merging, Part};
 use super::samples::{HostSamples, ServerMoment};
 use crate::plan::RunPlan;
 use crate::protocol::Event;
-use crate::protocol::event::{LoadEndCause, LoadEnded, LoadSecond};
+use crate::protocol::event::{LatencyRecord, LoadEndCause, LoadEnded, LoadSecond, Settled};
 use crate::result::HostStart;
 use crate::stats::latency::{Distribution, MOST_COUNTED};
+use crate::workload::statement::StatementKind;
 
 /// One run.
 pub struct GatheredRun {
@@ -23,6 +25,8 @@ pub struct GatheredRun {
     pub observers: Vec<GatheredObserver>,
     /// The load of all instances.
     pub merging: Merging,
+    /// Latencies by kind of statement, of all instances.
+    pub statements: StatementTotals,
     /// `Some(None)`: as planned. `Some(reason)`: not. `None`: nobody said.
     pub shortfall: Option<Option<String>>,
     /// Bytes that the journal grew by in the measured interval.
@@ -43,6 +47,8 @@ pub struct GatheredInstance {
     pub clock_later: Option<(i64, i64)>,
     /// Seeds of its load threads.
     pub streams: Vec<u64>,
+    /// The server when it had come to rest before the run.
+    pub settled: Option<Settled>,
     /// When all of its load threads ran, ns of the host's monotonic clock.
     pub began_ns: Option<i64>,
     /// Figures a second, warm-up included.
@@ -57,6 +63,8 @@ pub struct GatheredInstance {
     pub done: bool,
     /// Why it did not take part to the end, as far as anybody said.
     pub lost: Option<String>,
+    /// That is because its server ended: it is not lost if the server is started again.
+    server_failed: bool,
 }
 
 /// A host that only sampled.
@@ -124,6 +132,7 @@ impl GatheredRun {
                     clock: known.as_ref().and_then(|host| host.clock),
                     clock_later: None,
                     streams: known.as_mut().map(|host| std::mem::take(&mut host.streams)).unwrap_or_default(),
+                    settled: known.as_mut().and_then(|host| host.settled.take()),
                     began_ns: None,
                     seconds: Vec::new(),
                     samples: device(known.as_deref()),
@@ -131,6 +140,7 @@ impl GatheredRun {
                     ended: None,
                     done: false,
                     lost: None,
+                    server_failed: false,
                     host: start.host,
                 }
             })
@@ -145,6 +155,7 @@ impl GatheredRun {
             plan: plan.clone(),
             merging: Merging::new(instances.len(), plan.instances as usize),
             instances,
+            statements: StatementTotals::default(),
             observers: observers.collect(),
             shortfall: None,
             journal_bytes: 0,
@@ -195,7 +206,11 @@ impl GatheredRun {
     /// A host is lost; tells whether it carried an instance of this run. What was said first is the reason.
     pub fn lose(&mut self, host: &str, reason: &str) -> bool {
         let instance = self.instances.iter_mut().find(|instance| instance.host == host);
-        instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
+        let given_up = |instance: &mut GatheredInstance| {
+            instance.server_failed = false;
+            instance.lost.get_or_insert_with(|| reason.to_owned());
+        };
+        instance.map(given_up).is_some()
     }
 
     /// Whether it lost instances, and the others ended as planned: what came later did not interrupt it.
@@ -226,6 +241,7 @@ impl GatheredRun {
         let instance = &mut self.instances[place];
         match event {
             Event::LoadSecond(second) => self.take_second(place, second, notes),
+            Event::LoadStatements(kinds) => self.take_statements(&of, &kinds, notes),
             Event::LoadStarted { began_ns } => instance.began_ns = Some(began_ns),
             Event::Host(sample) => instance.samples.push(sample),
             Event::Server(sample) => {
@@ -239,11 +255,34 @@ impl GatheredRun {
                 instance.done = as_planned && instance.lost.is_none();
                 instance.ended = Some(ended);
             }
-            Event::LoadFailed { reason } | Event::ServerFailed { reason, .. } => {
+            Event::ServerFailed { reason, .. } => {
+                instance.server_failed = instance.lost.is_none();
+                instance.lost.get_or_insert(reason);
+            }
+            Event::ServerReady(_) if instance.server_failed => {
+                instance.server_failed = false;
+                let reason = instance.lost.take().unwrap_or_default();
+                notes.push(format!("{of}the server ended within a run and was started again: {reason}"));
+            }
+            Event::LoadFailed { reason } => {
+                instance.server_failed = false;
                 instance.lost.get_or_insert(reason);
             }
             Event::Warning { text } => notes.push(format!("{of}{text}")),
             _ => {}
+        }
+    }
+
+    fn take_statements(
+        &mut self,
+        of: &str,
+        kinds: &BTreeMap<StatementKind, LatencyRecord>,
+        notes: &mut Vec<String>,
+    ) {
+        for (kind, record) in kinds {
+            if let Err(error) = self.statements.add(*kind, record) {
+                notes.push(format!("{of}latencies of {}: {error}; they are not counted", kind.name()));
+            }
         }
     }
 
@@ -279,6 +318,7 @@ impl GatheredRun {
             statements: [second.reads, second.writes, second.other],
             errors: second.errors,
             reconnects: second.reconnects,
+            queued: second.queued,
         };
         if !self.merging.take(number, part) {
             note("it came after a minute of later ones and is not counted".to_owned());

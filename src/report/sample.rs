@@ -1,13 +1,17 @@
 //! Made-up analyses for tests: plausible figures, always the same.
 
 pub(super) mod fleet;
+mod ramp;
+
+pub(super) use ramp::ramp;
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use crate::analysis::{
     CpuShares, DatasetAnalysis, Figures, Finding, HeadlineFigures, ImportedRun, ImportedSource, IoAnatomy,
-    LatencySummary, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, Source,
+    LatencySummary, LoadAnalysis, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, Source,
+    StatementLatency, ThreadFairness,
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
@@ -17,6 +21,7 @@ use crate::plan::{
 use crate::protocol::job::{Dataset, IgnoredErrors, SettleJob, Transport};
 use crate::stats::device::DeviceRates;
 use crate::workload::schema::TableSchema;
+use crate::workload::statement::StatementKind;
 use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 
 /// A result as planned, with one run of 60 s.
@@ -44,6 +49,7 @@ pub(super) fn complete() -> ResultAnalysis {
             file_bytes: 1_996_488_704,
         }),
         runs: vec![run(60)],
+        ramp: None,
         notes: vec!["the dataset was changed by 2 runs before this one".into()],
     }
 }
@@ -95,6 +101,7 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         observers: Vec::new(),
         fairness: None,
         others_print: None,
+        load: load(),
         findings: findings(),
         imported: None,
     }
@@ -123,6 +130,7 @@ pub(super) fn imported() -> ResultAnalysis {
         device_name: None,
         series: series.collect(),
         percentiles: Vec::new(),
+        load: LoadAnalysis::default(),
         findings: Vec::new(),
         imported: Some(imported_run()),
         ..run(0)
@@ -168,6 +176,35 @@ pub(super) fn plan_of(result: &mut ResultAnalysis) -> &mut Plan {
     match &mut result.source {
         Source::Measured(plan) => plan,
         Source::Imported(source) => panic!("{} has no plan", source.name),
+    }
+}
+
+/// A commit takes longest.
+fn load() -> LoadAnalysis {
+    let statement = |kind, count, avg_ms: f64, time_share| StatementLatency {
+        kind,
+        count,
+        avg_ms,
+        p99_ms: avg_ms * 4.2,
+        max_ms: avg_ms * 61.0,
+        time_share,
+    };
+    LoadAnalysis {
+        statements: vec![
+            statement(StatementKind::Begin, 77_054, 0.052, 0.002),
+            statement(StatementKind::PointSelect, 770_540, 1.31, 0.533),
+            statement(StatementKind::IndexUpdate, 77_054, 2.44, 0.099),
+            statement(StatementKind::Commit, 77_054, 8.98, 0.366),
+        ],
+        threads: Some(ThreadFairness {
+            threads: 32,
+            events_avg: 2_407.9375,
+            events_stddev: 21.43,
+            busy_avg_s: 59.9871,
+            busy_stddev_s: 0.01,
+        }),
+        rows_added: Some(0),
+        ..LoadAnalysis::default()
     }
 }
 
@@ -240,6 +277,8 @@ fn second(second: i64) -> SecondPoint {
         max_ms: latency(avg * spike * (4.0 + noise(second, 3)) * if second == 39 { 8.0 } else { 1.0 }),
         percentile_ms: None,
         errors: f64::from(u8::from(second % 9 == 4)),
+        reconnects: 0,
+        queued: None,
         device: (second != 20).then(|| rates(level.max(0.02))),
         cpu: Some(cpu(level)),
         io_some: Some((0.82 + 0.05 * noise(second, 4)) * level),

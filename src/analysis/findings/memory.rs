@@ -19,6 +19,13 @@ pub fn working_set_exceeds_pool(evidence: &Evidence) -> Checked {
             .into();
     };
     let e = &evidence.plan.estimate;
+    if e.visits_per_transaction == 0.0 {
+        let why = format!(
+            "the workload looks nothing up: rows that are added at the end find their pages in any pool ({misses:.2} \
+             pages were read for each transaction)"
+        );
+        return unknown(id, title, why).into();
+    }
     let granted = evidence.variable("innodb_buffer_pool_size").and_then(|text| text.parse::<f64>().ok());
     let pool = granted.unwrap_or(evidence.plan.server.buffer_pool_bytes as f64);
     let dataset =
