@@ -68,7 +68,11 @@ pub(super) fn curve(result: &ResultAnalysis) -> Option<Chart> {
 
 /// What tells a run from the others, such as `16 threads`.
 fn name(run: &RunAnalysis, varied: &[Parameter]) -> String {
-    let told = varied.iter().map(|(unit, of)| format!("{} {unit}", number::count(u64::from(of(run)))));
+    let told = varied.iter().map(|(unit, of)| {
+        let count = of(run);
+        let unit = if count == 1 { unit.trim_end_matches('s') } else { unit };
+        format!("{} {unit}", number::count(u64::from(count)))
+    });
     told.collect::<Vec<_>>().join(", ")
 }
 
