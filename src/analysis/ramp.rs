@@ -14,6 +14,8 @@ pub struct RampAnalysis {
     pub held: Option<RampStep>,
     /// The lowest rate above it that did not.
     pub failed: Option<RampStep>,
+    /// Lower rates that did not, in the order of the runs.
+    pub failed_below: Vec<RampStep>,
     /// Place in the plan of the last run that was needed; `None` when nobody said that the end was found.
     pub last_run: Option<usize>,
 }
@@ -55,5 +57,13 @@ pub fn analyze_ramp(plan: &RampPlan, runs: &[RunAnalysis], last_run: Option<usiz
     let held = steps.iter().filter(|step| step.held(bound_ms)).max_by_key(rate);
     let above = |step: &&RampStep| held.is_none_or(|held| step.rate_per_s > held.rate_per_s);
     let failed = steps.iter().filter(|step| !step.held(bound_ms)).filter(above).min_by_key(rate);
-    RampAnalysis { bound_ms, held: held.copied(), failed: failed.copied(), last_run }
+    let below = |step: &&RampStep| held.is_some_and(|held| step.rate_per_s < held.rate_per_s);
+    let failed_below = steps.iter().filter(|step| !step.held(bound_ms)).filter(below);
+    RampAnalysis {
+        bound_ms,
+        held: held.copied(),
+        failed: failed.copied(),
+        failed_below: failed_below.copied().collect(),
+        last_run,
+    }
 }

@@ -58,11 +58,11 @@ impl ServerMoment {
         let same = |names: &&Rc<[String]>| names.iter().eq(counters.keys());
         let names = before.map(|before| &before.names).filter(same).cloned();
         let names = names.unwrap_or_else(|| counters.keys().cloned().collect());
-        let went_back = |name: &&str| {
+        let went_back = |name: &str| {
             let then = before.and_then(|before| before.value(name));
-            then.zip(counters.get(*name)).is_some_and(|(then, now)| *now < then)
+            then.zip(counters.get(name)).is_some_and(|(then, now)| *now < then)
         };
-        let anew = u32::from(ONLY_GROW.iter().any(|name| went_back(&name)));
+        let anew = u32::from(ONLY_GROW.iter().any(|name| went_back(name)));
         let restarts = before.map_or(0, |before| before.restarts.saturating_add(anew));
         Self { at_ns, restarts, names, values: BTreeMap::into_values(counters).collect() }
     }

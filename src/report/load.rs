@@ -202,6 +202,11 @@ pub(super) fn ramp(result: &ResultAnalysis) -> Option<String> {
         }
         (None, None) => format!("No rate was measured to its end, so none is known to hold {bound}."),
     };
+    if !ramp.failed_below.is_empty() {
+        let below: Vec<String> =
+            ramp.failed_below.iter().map(|step| format!("{} ({})", rate(step), step_p99(step))).collect();
+        text += &format!(" Yet of the lower rates these did not: {}.", below.join(", "));
+    }
     let left_out =
         ramp.last_run.map_or(0, |last| result.planned_runs().len().saturating_sub(last.saturating_add(1)));
     if left_out > 0 {

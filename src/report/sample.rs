@@ -198,7 +198,7 @@ fn load() -> LoadAnalysis {
         ],
         threads: Some(ThreadFairness {
             threads: 32,
-            events_avg: 2_407.9375,
+            events_avg: 2_407.94,
             events_stddev: 21.43,
             busy_avg_s: 59.9871,
             busy_stddev_s: 0.01,

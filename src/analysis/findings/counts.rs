@@ -53,10 +53,11 @@ pub fn closed_loop(analysis: &RunAnalysis, in_flight: Option<&InFlight>) -> Find
     let (id, title) = ("closed_loop", "TPS × average latency = threads");
     let Some(figures) = &analysis.figures else { return unknown(id, title, NO_HEADLINE) };
     let Some(latency) = figures.latency else { return unknown(id, title, "nothing completed") };
-    if latency.avg_ms < SHORTEST_MS {
+    // Of bulk_insert one in thousands sends what the others have put into a buffer.
+    if latency.p50_ms < SHORTEST_MS {
         let why = format!(
-            "a transaction took {:.2} µs, so that the load thread's own time between two of them counts",
-            latency.avg_ms * 1000.0
+            "half of the transactions took at most {:.2} µs, so that the load thread's own time between two counts",
+            latency.p50_ms * 1000.0
         );
         return unknown(id, title, why);
     }

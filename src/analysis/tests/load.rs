@@ -94,6 +94,10 @@ fn a_ramp_names_the_highest_rate_that_held() {
     assert_eq!(verdict(&steps, 20), (Some(400), Some(800)), "a step below the highest may have failed");
     assert_eq!(verdict(&steps[..2], 20), (Some(200), None));
     assert_eq!(verdict(&steps, 5), (None, Some(100)));
+    let runs: Vec<RunAnalysis> =
+        steps.iter().map(|(rate, unserved)| open(*rate, *unserved).runs.remove(0)).collect();
+    let found = ramp::analyze_ramp(&RampPlan { p99_ns: 20_000_000 }, &runs, None);
+    assert_eq!(found.failed_below.iter().map(|step| step.rate_per_s).collect::<Vec<_>>(), [300]);
 }
 
 #[test]
@@ -197,10 +201,10 @@ fn a_server_that_was_started_again_is_not_lost_and_its_counters_say_nothing() {
 
 #[test]
 fn findings_keep_to_what_a_workload_does() {
-    let of = |kind: WorkloadKind, writes: u64, visits: f64| {
+    let of = |kind: WorkloadKind, writes: u64, misses: f64| {
         let mut plan = one().plan();
         (plan.workload.kind, plan.workload.transaction) = (kind, kind.has_transactions());
-        plan.estimate.visits_per_transaction = visits;
+        plan.estimate.misses_per_transaction = misses;
         let mut lines = one().records();
         for (_, record) in &mut lines {
             if let Record::Event(Event::LoadSecond(second)) = record {
@@ -214,7 +218,10 @@ fn findings_keep_to_what_a_workload_does() {
     assert_eq!((durable.holds, durable.text.contains("writes nothing")), (None, true), "{}", durable.text);
     let inserts = of(WorkloadKind::OltpInsert, 400, 0.0);
     let pool = finding(&inserts, "working_set_exceeds_pool");
-    assert_eq!((pool.holds, pool.text.contains("looks nothing up")), (None, true), "{}", pool.text);
+    assert_eq!((pool.holds, pool.text.contains("looks no row up")), (None, true), "{}", pool.text);
+    let large = of(WorkloadKind::OltpInsert, 400, 1.0);
+    let pool = finding(&large, "working_set_exceeds_pool");
+    assert_eq!(pool.holds, Some(true), "an index that exceeds the pool does miss: {}", pool.text);
     // 300 syncs a second: too few for 4 threads that commit 4,000 times, enough where only 400 changed a row.
     assert_eq!(finding(&inserts, "durable_commits").holds, Some(true));
     let device_waits = |run: &RunAnalysis| finding(run, "device_bound").text.clone();

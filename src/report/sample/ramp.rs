@@ -22,6 +22,7 @@ pub(in crate::report) fn ramp() -> ResultAnalysis {
         bound_ms: 60.0,
         held: Some(step_of(&result.runs[0], false)),
         failed: Some(step_of(&result.runs[1], false)),
+        failed_below: Vec::new(),
         last_run: Some(2),
     });
     result
