@@ -8,6 +8,7 @@ mod gather;
 mod gather_run;
 #[cfg(test)]
 mod hostile;
+mod imported;
 mod load;
 mod merging;
 mod outcome;
@@ -27,6 +28,7 @@ use serde::Serialize;
 use crate::plan::Plan;
 use crate::result::ResultError;
 use crate::result::bundle::{StoredPlan, read_plan};
+use crate::result::import::read_import;
 pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 pub use figures::{Figures, IoAnatomy, LatencySummary};
@@ -63,12 +65,16 @@ pub struct ResultAnalysis {
     pub notes: Vec<String>,
 }
 
-/// Reads a result, given as its folder or its journal, and draws every conclusion. Touches nothing else.
+/// Reads a result, given as its folder or its journal, and draws every conclusion. Touches nothing else. What
+/// was imported is told as the log tells it.
 ///
 /// # Errors
 /// When it is not a result that this version reads. A damaged journal is no error: it is noted, and what
 /// stands before the damage counts.
 pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
+    if let Some(import) = read_import(result)? {
+        return Ok(imported::conclude(result, import));
+    }
     let StoredPlan { plan, crc32 } = read_plan(result)?;
     conclude(result, plan, crc32)
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod clean;
 mod exit;
+mod import;
 mod machines;
 mod output;
 mod plan;
@@ -51,6 +52,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(run) => run::run(&run),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(report) => report::report(&report),
+        Command::Import(arguments) => import::import(&arguments),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),
         Command::Agent { remove_program } => {

@@ -16,5 +16,6 @@ pub mod run;
 pub mod server;
 pub mod spec;
 pub mod stats;
+pub mod sysbench;
 pub mod telemetry;
 pub mod workload;

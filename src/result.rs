@@ -1,6 +1,7 @@
 //! The result bundle: one folder, one journal, written as things happen and readable at any moment.
 
 pub mod bundle;
+pub mod import;
 pub mod journal;
 pub mod line;
 pub mod reader;

@@ -3,6 +3,7 @@
 mod hosts;
 pub mod live;
 mod measure;
+mod ramp;
 mod session;
 mod steps;
 
@@ -108,6 +109,11 @@ pub enum Progress<'a> {
     },
     /// One report interval is over.
     Interval(&'a Interval),
+    /// Servers finish what the run before left behind.
+    Settling {
+        /// How many.
+        count: usize,
+    },
     /// Servers are being stopped.
     ServersStopping {
         /// How many.

@@ -4,4 +4,5 @@ pub mod cpu;
 pub mod device;
 mod hdr;
 pub mod latency;
+pub mod rate;
 pub mod segments;

@@ -15,6 +15,7 @@ mod e2e {
     mod foreign;
     mod full;
     mod hosts;
+    mod import;
     mod interrupt;
     mod kill;
     mod lab;

@@ -18,6 +18,7 @@ use crate::load::settle;
 use crate::protocol::Event;
 use crate::protocol::clock::monotonic_ns;
 use crate::protocol::event::Settled;
+use crate::protocol::facts::DatasetManifest;
 use crate::protocol::job::{LoadJob, ObserveJob, PrepareJob, SettleJob, StartJob};
 use crate::telemetry::host;
 
@@ -117,7 +118,12 @@ impl Activities {
                 start: &start,
                 stop: &stop,
                 chosen_ids: &chosen_ids,
-                emit: &|event| outbox.send(event),
+                emit: &|event| {
+                    if let Event::LoadEnded(ended) = &event {
+                        note_rows(&served, ended.rows_added, &outbox);
+                    }
+                    outbox.send(event);
+                },
                 // The last samples belong to the interval, and so come before its end is told.
                 interval_over: &|| samplers.finish(),
             };
@@ -241,15 +247,28 @@ fn settle(job: &SettleJob, served: &Served, stop: &AtomicBool) -> Result<Settled
 /// Notes in the manifest that one more run changes the dataset. Done before the load is ready: writing
 /// to the device under test takes time.
 fn count_run(served: &Served, outbox: &Outbox) {
-    let counted = served.folder.manifest().and_then(|manifest| match manifest {
+    change_manifest(served, outbox, |manifest| manifest.runs_since += 1);
+}
+
+/// Notes in the manifest what a run added or removed.
+fn note_rows(served: &Served, rows_added: i64, outbox: &Outbox) {
+    if rows_added != 0 {
+        change_manifest(served, outbox, |manifest| {
+            manifest.rows_added = manifest.rows_added.saturating_add(rows_added);
+        });
+    }
+}
+
+fn change_manifest(served: &Served, outbox: &Outbox, change: impl FnOnce(&mut DatasetManifest)) {
+    let changed = served.folder.manifest().and_then(|manifest| match manifest {
         Some(mut manifest) => {
-            manifest.runs_since += 1;
+            change(&mut manifest);
             served.folder.write_manifest(&manifest)
         }
         None => Ok(()),
     });
-    if let Err(error) = counted {
-        outbox
-            .send(Event::Warning { text: format!("this run could not be counted in the manifest: {error}") });
+    if let Err(error) = changed {
+        let text = format!("this run could not be counted in the manifest: {error}");
+        outbox.send(Event::Warning { text });
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::outbox::Outbox;
 use crate::protocol::Event;
@@ -22,6 +22,8 @@ use crate::server::{ServerError, account, find};
 /// Patience when nobody waits any more. The dataset then recovers at its next start.
 const SHORT_PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
+/// A server that ends sooner after its start would only end again.
+const LEAST_LIFE: Duration = Duration::from_secs(2);
 
 /// The running server, for other activities.
 #[derive(Clone)]
@@ -91,14 +93,21 @@ struct Room {
     outbox: Outbox,
     served: SharedServed,
     leaving: Arc<AtomicBool>,
-    server: Option<Server>,
+    server: Option<Running>,
+}
+
+/// A server and how it was started.
+struct Running {
+    server: Server,
+    job: ServeJob,
+    since: Instant,
 }
 
 impl Room {
     fn keep(mut self, commands: &Receiver<Command>) {
         loop {
             match commands.recv_timeout(LOOK) {
-                Ok(Command::Serve(job)) => self.serve(&job),
+                Ok(Command::Serve(job)) => self.serve(*job),
                 Ok(Command::Stop(patience)) => self.stop(patience),
                 Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => {
                     self.stop(SHORT_PATIENCE);
@@ -109,12 +118,12 @@ impl Room {
         }
     }
 
-    fn serve(&mut self, job: &ServeJob) {
+    fn serve(&mut self, job: ServeJob) {
         let leaving = Arc::clone(&self.leaving);
-        match start(job, &|| leaving.load(Ordering::Acquire)) {
+        match start(&job, None, &|| leaving.load(Ordering::Acquire)) {
             Ok((server, served, ready)) => {
                 self.publish(Some(served));
-                self.server = Some(server);
+                self.server = Some(Running { server, job, since: Instant::now() });
                 self.outbox.send(Event::ServerReady(ready));
             }
             Err(error) => self.report_failure(&error),
@@ -125,7 +134,7 @@ impl Room {
         self.publish(None);
         let leaving = Arc::clone(&self.leaving);
         let patience = || if leaving.load(Ordering::Acquire) { SHORT_PATIENCE } else { patience };
-        if let Some(server) = self.server.take() {
+        if let Some(Running { server, .. }) = self.server.take() {
             let log_path = server.log_path().to_path_buf();
             if let Some(text) = server.stop(&patience) {
                 self.outbox.send(Event::Warning { text });
@@ -135,14 +144,41 @@ impl Room {
         self.outbox.send(Event::ServerStopped);
     }
 
-    /// Reports a server that ended without being told to.
+    /// Reports a server that ended without being told to, or starts it again if it is to be.
     fn notice_an_end(&mut self) {
-        let Some(server) = &mut self.server else { return };
-        let Some(status) = server.exited() else { return };
-        let error = server.failure(format!("the server ended by itself ({status})"));
+        let Some(running) = &mut self.server else { return };
+        let Some(status) = running.server.exited() else { return };
+        let error = running.server.failure(format!("the server ended by itself ({status})"));
+        let Some(Running { server, job, since }) = self.server.take() else { return };
+        if job.revive && since.elapsed() > LEAST_LIFE {
+            return self.revive(server, job, &status);
+        }
         self.publish(None);
-        self.server = None;
         self.report_failure(&error);
+    }
+
+    /// Starts a server again that ended by itself, for the clients that it had.
+    fn revive(&mut self, ended: Server, job: ServeJob, status: &str) {
+        let began = Instant::now();
+        // A start begins a new log.
+        self.outbox.send(Event::ServerLog { text: read_end(ended.log_path()) });
+        let text = format!("the server ended by itself ({status}) and is started again");
+        self.outbox.send(Event::Warning { text });
+        let access = ended.access().clone();
+        // Its lock goes with it.
+        drop(ended);
+        let leaving = Arc::clone(&self.leaving);
+        match start(&job, Some(&access), &|| leaving.load(Ordering::Acquire)) {
+            Ok((server, _, _)) => {
+                self.server = Some(Running { server, job, since: Instant::now() });
+                let text = format!("the server answers again after {:.1} s", began.elapsed().as_secs_f64());
+                self.outbox.send(Event::Warning { text });
+            }
+            Err(error) => {
+                self.publish(None);
+                self.report_failure(&error);
+            }
+        }
     }
 
     /// The log goes first: the coordinator stops listening soon after a failure.
@@ -159,7 +195,11 @@ impl Room {
     }
 }
 
-fn start(job: &ServeJob, give_up: &dyn Fn() -> bool) -> Result<(Server, Served, ServerReady), ServerError> {
+fn start(
+    job: &ServeJob,
+    again: Option<&Access>,
+    give_up: &dyn Fn() -> bool,
+) -> Result<(Server, Served, ServerReady), ServerError> {
     let programs = find::find(job.server_program.as_deref())?;
     let account = account::choose(job.account.as_deref())?;
     let target = target(&job.target, job.create_target)?;
@@ -170,6 +210,7 @@ fn start(job: &ServeJob, give_up: &dyn Fn() -> bool) -> Result<(Server, Served, 
         folder: &folder,
         transport: job.transport,
         options: &job.options,
+        again,
     };
     let (server, ready) = Server::start(&start, give_up)?;
     let access = server.access().clone();

@@ -63,8 +63,6 @@ pub struct GatheredInstance {
     pub done: bool,
     /// Why it did not take part to the end, as far as anybody said.
     pub lost: Option<String>,
-    /// That is because its server ended: it is not lost if the server is started again.
-    server_failed: bool,
 }
 
 /// A host that only sampled.
@@ -140,7 +138,6 @@ impl GatheredRun {
                     ended: None,
                     done: false,
                     lost: None,
-                    server_failed: false,
                     host: start.host,
                 }
             })
@@ -206,11 +203,7 @@ impl GatheredRun {
     /// A host is lost; tells whether it carried an instance of this run. What was said first is the reason.
     pub fn lose(&mut self, host: &str, reason: &str) -> bool {
         let instance = self.instances.iter_mut().find(|instance| instance.host == host);
-        let given_up = |instance: &mut GatheredInstance| {
-            instance.server_failed = false;
-            instance.lost.get_or_insert_with(|| reason.to_owned());
-        };
-        instance.map(given_up).is_some()
+        instance.map(|instance| instance.lost.get_or_insert_with(|| reason.to_owned())).is_some()
     }
 
     /// Whether it lost instances, and the others ended as planned: what came later did not interrupt it.
@@ -255,17 +248,7 @@ impl GatheredRun {
                 instance.done = as_planned && instance.lost.is_none();
                 instance.ended = Some(ended);
             }
-            Event::ServerFailed { reason, .. } => {
-                instance.server_failed = instance.lost.is_none();
-                instance.lost.get_or_insert(reason);
-            }
-            Event::ServerReady(_) if instance.server_failed => {
-                instance.server_failed = false;
-                let reason = instance.lost.take().unwrap_or_default();
-                notes.push(format!("{of}the server ended within a run and was started again: {reason}"));
-            }
-            Event::LoadFailed { reason } => {
-                instance.server_failed = false;
+            Event::LoadFailed { reason } | Event::ServerFailed { reason, .. } => {
                 instance.lost.get_or_insert(reason);
             }
             Event::Warning { text } => notes.push(format!("{of}{text}")),

@@ -29,6 +29,8 @@ Examples:
       two, then four hosts at once, reached by ssh
   drivestone report reports/runs/* --format html --out comparison.html
       one page for several results
+  drivestone import sysbench.log --device 'old SAN volume'
+      a result from what sysbench printed
 
 Exit codes: 0 ok, 2 usage, 3 profile or plan refused, 4 preparing failed,
 5 run failed or incomplete, 130 interrupted.";
@@ -50,6 +52,8 @@ pub enum Command {
     Run(Run),
     /// Report results again, at any time and on any machine
     Report(Report),
+    /// Read a log of sysbench's into a result, to be reported beside others
+    Import(Import),
     /// List the virtual machines that crashed runs left on hypervisors, and remove them
     Clean(Clean),
     /// Print a completion script for a shell
@@ -110,7 +114,7 @@ pub struct Run {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Results: folders that `run` left
+    /// Results: folders that `run` or `import` left
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
     /// What to make [default: what --out ends in, else table]
@@ -119,6 +123,27 @@ pub struct Report {
     /// File to write [default: standard output]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Read is what sysbench 0.4, 0.5, 1.0 and 1.1 print when they `run` a database test: whole files, what
+was piped or copied from a terminal, several runs one after the other, and logs that end early. What
+the log does not say stays unknown, and figures that cannot be are refused. The result is a folder
+with the log and what was read from it; passwords on command lines are blanked in it.")]
+pub struct Import {
+    /// The log: a file, or - for standard input
+    pub log: PathBuf,
+    /// Folder for the result; it must not exist [default: reports/runs/<utc>-imported-<name>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What to call the result [default: the file's name without its ending]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The device under test, as reports are to call it
+    #[arg(long, value_name = "TEXT")]
+    pub device: Option<String>,
 }
 
 /// Arguments of `clean`.

@@ -10,11 +10,12 @@ use super::arguments::Profiles;
 use super::exit::{self, Failure};
 use super::output;
 use super::request::Request;
-use crate::plan::{Plan, Reach};
+use crate::plan::{Plan, Reach, RunPlan};
 use crate::protocol::facts::{DatasetState, HostFacts, ServerFacts};
 use crate::protocol::job::Transport;
 use crate::report::visible::visible;
 use crate::spec::ByteSize;
+use crate::workload::statement::{StatementClass, StatementKind};
 
 /// Instances' hosts by name, with what was found on them; none of machines that are still to be made.
 type Hosts = [(String, HostFacts)];
@@ -109,24 +110,53 @@ fn pool(plan: &Plan) -> Vec<String> {
 
 fn load(plan: &Plan) -> Vec<String> {
     let workload = &plan.workload;
-    plan.runs
-        .iter()
-        .map(|run| {
+    let mut lines = vec![
+        format!(
+            "{}, {} keys over ids 1–{}",
+            workload.kind.name(),
+            workload.keys.name(),
+            grouped(workload.table_size)
+        ),
+        transaction(plan),
+    ];
+    lines.extend(plan.runs.iter().map(|run| {
+        let instances = each(plan, &format!("{} × ", hosts::instances(run.instances)));
+        let rate = run.rate_per_s.map_or_else(String::new, |rate| {
             format!(
-                "{}, {}{} threads, {} keys over ids 1–{}, seed {}",
-                workload.kind.name(),
-                each(plan, &format!("{} × ", hosts::instances(run.instances))),
-                run.threads,
-                workload.keys.name(),
-                grouped(workload.table_size),
-                run.seed
+                ", {} transactions a second{} as they arrive",
+                grouped(rate.into()),
+                each(plan, " at each")
             )
-        })
-        .collect()
+        });
+        format!("{instances}{} threads{rate}, seed {}", run.threads, run.seed)
+    }));
+    if let Some(ramp) = plan.load.ramp {
+        let ms = ramp.p99_ns / 1_000_000;
+        lines.push(format!("until two rates in a row are not kept within {ms} ms (99th percentile)"));
+    }
+    lines
+}
+
+/// What one transaction is made of.
+fn transaction(plan: &Plan) -> String {
+    let workload = &plan.workload;
+    let times = |(kind, times): &(StatementKind, u32)| match times {
+        1 => kind.name().to_owned(),
+        n => format!("{n} × {}", kind.name()),
+    };
+    let statements = workload.statements();
+    let inner = statements.iter().filter(|(kind, _)| kind.class() != StatementClass::Other);
+    let inner: Vec<String> = inner.map(times).collect();
+    let around = if workload.transaction { " between BEGIN and COMMIT" } else { "" };
+    let form = if workload.prepared { "prepared" } else { "sent as text" };
+    format!("{}{around}, {form}", inner.join(", "))
 }
 
 fn expected(plan: &Plan) -> Vec<String> {
     let e = &plan.estimate;
+    if e.visits_per_transaction == 0.0 {
+        return vec!["no page is looked up: rows are added at the end of each table".to_owned()];
+    }
     vec![
         format!(
             "{}hit ratio {:.1} % of visits to leaf pages",
@@ -179,19 +209,18 @@ fn duration(plan: &Plan, facts: &Hosts) -> Vec<String> {
         _ if ready == all => "no load (the dataset is there)".to_owned(),
         _ => format!("the load (its time left is shown; {ready} of {all} hosts have the dataset)"),
     };
-    let mut lines = Vec::new();
-    for (n, run) in plan.runs.iter().enumerate() {
-        let bound = match (run.duration_s, run.events) {
-            (Some(s), Some(events)) => format!("{s} s or {} transactions", grouped(events)),
-            (Some(s), None) => format!("{s} s"),
-            (None, events) => format!("{} transactions", grouped(events.unwrap_or(0))),
-        };
-        // The instances are prepared once, for all the runs.
-        let before = if n == 0 { format!("{load} + ") } else { String::new() };
-        let measured = format!("{before}{} s warm-up + {bound} measured", run.warmup_s);
-        lines.push(each(plan, &format!("{}: ", hosts::instances(run.instances))) + &measured);
+    let bound = |run: &RunPlan| match (run.duration_s, run.events) {
+        (Some(s), Some(events)) => format!("{s} s or {} transactions", grouped(events)),
+        (Some(s), None) => format!("{s} s"),
+        (None, events) => format!("{} transactions", grouped(events.unwrap_or(0))),
+    };
+    let measured = |run: &RunPlan| format!("{} s warm-up + {} measured", run.warmup_s, bound(run));
+    // The instances are prepared once, for all the runs; the runs differ in what the load says of them.
+    match plan.runs.as_slice() {
+        [run] => vec![format!("{load} + {}", measured(run))],
+        [first, ..] => vec![format!("{load} + {} runs, each {}", plan.runs.len(), measured(first))],
+        [] => vec![load],
     }
-    lines
 }
 
 fn creates(plan: &Plan, facts: &Hosts) -> Vec<String> {

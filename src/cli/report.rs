@@ -30,7 +30,7 @@ fn refuse_result_files(path: &Path) -> Result<(), Failure> {
     // The path itself, or the folder that it is in.
     let is_of_a_result = |path: &Path| {
         path.file_name().is_some_and(|name| bundle::FILES.iter().any(|file| name == *file))
-            && path.with_file_name(bundle::JOURNAL).exists()
+            && bundle::is_result(durable::folder_of(path))
     };
     match path.ancestors().take(2).any(is_of_a_result) {
         false => Ok(()),

@@ -18,7 +18,7 @@ use crate::result::bundle::read_plan;
 use crate::run::{Found, execute};
 
 /// Where results go unless told otherwise.
-const RESULTS: &str = "reports/runs";
+pub const RESULTS: &str = "reports/runs";
 /// Name of the page that a run leaves in its bundle.
 const PAGE: &str = "report.html";
 
@@ -78,7 +78,8 @@ fn first(outcome: Result<(), Failure>, other: Result<(), Failure>) -> Result<(),
     }
 }
 
-fn make_results_folder() -> Result<(), Failure> {
+/// Makes the folder above results that nobody gave a place.
+pub fn make_results_folder() -> Result<(), Failure> {
     std::fs::create_dir_all(RESULTS).map_err(|error| Failure::new(exit::USAGE, format!("{RESULTS}: {error}")))
 }
 
@@ -93,7 +94,7 @@ fn show(folder: &Path) -> Result<(), Failure> {
 }
 
 /// A folder above that is missing may be a mount that is missing.
-fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
+pub fn refuse_missing_parent(folder: &Path) -> Result<(), Failure> {
     let parent = durable::folder_of(folder);
     if parent.is_dir() {
         return Ok(());

@@ -98,8 +98,16 @@ impl Terminal {
                 self.labelled(host, format!("Dataset: {rows} rows, {size} on disk ({how})"))
             }
             Progress::RunStarting { run, plan } => {
-                let (number, all, instances) = (run + 1, self.runs, plan.instances);
-                format!("Run {number} of {all}: {instances} {}", instances_word(instances as usize))
+                let (number, all) = (run + 1, self.runs);
+                let instances = match plan.instances {
+                    1 if !self.is_fleet => String::new(),
+                    n => format!("{n} {} × ", instances_word(n as usize)),
+                };
+                let threads = if plan.threads == 1 { "thread" } else { "threads" };
+                let rate = plan
+                    .rate_per_s
+                    .map_or_else(String::new, |rate| format!(", {rate} transactions a second"));
+                format!("Run {number} of {all}: {instances}{} {threads}{rate}", plan.threads)
             }
             Progress::Connecting { threads, instances } if *instances > 1 => {
                 format!("Connecting load threads: {threads} on each of {instances} instances …")
@@ -114,6 +122,7 @@ impl Terminal {
             }
             Progress::Lost { reason, .. } => format!("LOST: {reason}"),
             Progress::Interval(interval) => interval_line(interval, self.is_fleet),
+            Progress::Settling { count } => format!("Letting {} settle …", self.servers(*count)),
             Progress::ServersStopping { count } => format!("Stopping {} …", self.servers(*count)),
             Progress::Waiting { hosts } if self.is_fleet => {
                 format!("Waiting for the server on {} …", hosts.join(", "))
@@ -165,6 +174,12 @@ fn interval_line(interval: &Interval, is_fleet: bool) -> String {
         ms(interval.p99_ms),
         interval.errors_per_s,
     );
+    if interval.reconnects_per_s > 0.0 {
+        line += &format!(" reconn/s: {:.2}", interval.reconnects_per_s);
+    }
+    if let Some(queued) = interval.queued {
+        line += &format!(" queue: {queued}");
+    }
     match interval.devices.as_slice() {
         [] => line += " | device: -",
         [(device, r)] => {
@@ -202,13 +217,16 @@ mod tests {
             avg_ms,
             p99_ms: avg_ms.map(|ms| ms * 1.3),
             errors_per_s: 0.5,
+            reconnects_per_s: 0.0,
+            queued: None,
             devices: Vec::new(),
         }
     }
 
     #[test]
     fn lines_read_like_sysbenchs() {
-        let text = [interval(10.0, Some(37.86)), interval(-5.0, Some(37.86)), interval(3.0, None)]
+        let open = Interval { queued: Some(17), reconnects_per_s: 2.0, ..interval(4.0, Some(37.86)) };
+        let text = [interval(10.0, Some(37.86)), interval(-5.0, Some(37.86)), interval(3.0, None), open]
             .map(|i| interval_line(&i, false))
             .join("\n");
         insta::assert_snapshot!(text);

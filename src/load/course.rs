@@ -103,15 +103,15 @@ impl Course {
         };
         let moment_ns = arrivals.take();
         loop {
-            let now_ns = monotonic_ns();
-            if now_ns.max(moment_ns) >= self.end_ns() {
+            let (now_ns, end_ns) = (monotonic_ns(), self.end_ns());
+            if now_ns >= end_ns {
                 return None;
             }
-            let Ok(left @ 1..) = u64::try_from(moment_ns - now_ns) else {
+            // What arrives after the end is waited for until the end, which may move closer meanwhile.
+            let Ok(left @ 1..) = u64::try_from(moment_ns.min(end_ns) - now_ns) else {
                 arrivals.begin();
                 return Some(moment_ns);
             };
-            // The end may move closer meanwhile.
             thread::sleep(Duration::from_nanos(left).min(LOOK));
         }
     }

@@ -131,6 +131,7 @@ impl Prepare<'_> {
             finished: jiff::Timestamp::now().to_string(),
             measured: self.measure(&mut connection)?,
             runs_since: 0,
+            rows_added: 0,
         };
         self.folder.write_manifest(&manifest)?;
         Ok((manifest, false))

@@ -7,11 +7,11 @@ pub use fleet::preflight_fleet;
 
 use super::Plan;
 use crate::protocol::facts::{
-    DatasetState, HostFacts, LONGEST_SOCKET_PATH, MountFacts, ServerFacts, TargetState,
+    DatasetManifest, DatasetState, HostFacts, LONGEST_SOCKET_PATH, MountFacts, ServerFacts, TargetState,
 };
 use crate::protocol::job::Transport;
 use crate::spec::ByteSize;
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadKind};
 
 /// Filesystems that live in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
@@ -67,7 +67,7 @@ fn check_host(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
     check_space(plan, facts, found);
     let pool_fits = check_memory(plan, facts, found);
     check_server(plan, facts, found);
-    check_dataset(facts, found);
+    check_dataset(plan, facts, found);
     pool_fits
 }
 
@@ -335,9 +335,10 @@ fn files_needed(plan: &Plan) -> u64 {
     u64::from(threads) + u64::from(plan.dataset.contents.tables) + OWN_FILES
 }
 
-fn check_dataset(facts: &HostFacts, found: &mut Preflight) {
+fn check_dataset(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     match &facts.dataset {
-        DatasetState::Absent | DatasetState::Ready(_) => {}
+        DatasetState::Absent => {}
+        DatasetState::Ready(manifest) => check_reuse(plan, facts, manifest, found),
         DatasetState::HalfLoaded => found.warn_hardware(
             PATH,
             "a load that never finished is in the dataset's place; it will be removed and loaded anew"
@@ -347,6 +348,37 @@ fn check_dataset(facts: &HostFacts, found: &mut Preflight) {
             found.refuse_hardware(PATH, "another drivestone uses this dataset; wait for it to end".to_owned())
         }
         DatasetState::Foreign { reason } => found.refuse_hardware(PATH, reason.clone()),
+    }
+}
+
+/// Share of the rows that earlier runs may have added or removed without a word.
+const FEW_ROWS: f64 = 0.01;
+
+/// A dataset that is there may not be any more what was loaded.
+fn check_reuse(plan: &Plan, facts: &HostFacts, manifest: &DatasetManifest, found: &mut Preflight) {
+    let folder = format!("{}/drivestone/{}", facts.target.path, manifest.dataset.folder());
+    let kind = plan.workload.kind;
+    let inserts = matches!(kind, WorkloadKind::OltpInsert | WorkloadKind::Insert04);
+    if inserts && !plan.workload.auto_inc && manifest.runs_since > 0 {
+        let name = kind.name();
+        let text = format!(
+            "{folder} holds rows of an earlier run, and {name} would insert their ids again, since \
+             dataset.auto_inc is false; remove that folder to start from empty tables, or use another dataset.seed"
+        );
+        found.refuse_hardware(PATH, text);
+        return;
+    }
+    let (rows, added) = (manifest.measured.rows, manifest.rows_added);
+    if added.unsigned_abs() as f64 > FEW_ROWS * rows as f64 {
+        let change = if added > 0 { "more" } else { "fewer" };
+        found.warn_hardware(
+            PATH,
+            format!(
+                "the dataset in {folder} has {} rows {change} than the {rows} that were loaded: earlier runs changed \
+                 it; remove that folder to load it anew",
+                added.unsigned_abs()
+            ),
+        );
     }
 }
 

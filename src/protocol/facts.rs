@@ -195,6 +195,8 @@ pub struct DatasetManifest {
     pub measured: DatasetSize,
     /// Runs that have changed it since.
     pub runs_since: u32,
+    /// Rows that these runs inserted less those that they deleted, as far as they lived to count them.
+    pub rows_added: i64,
 }
 
 /// Size of a dataset as measured on disk.

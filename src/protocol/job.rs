@@ -121,6 +121,8 @@ pub struct ServeJob {
     pub transport: Transport,
     /// Options of its configuration file, complete.
     pub options: BTreeMap<String, String>,
+    /// Start it again, for the same clients, when it ends by itself.
+    pub revive: bool,
 }
 
 /// How to load a dataset.

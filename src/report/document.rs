@@ -42,7 +42,10 @@ pub(super) struct HeadlineRow {
 pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
     let rows = results.iter().flat_map(|result| {
         let device = device_label(result);
-        let of_run = |run| std::iter::once(run_row(&device, run)).chain(fleet::segment_rows(run));
+        let of_run = |run| {
+            let label = imported::run_label(result, run).unwrap_or_else(|| device.clone());
+            std::iter::once(run_row(&label, run)).chain(fleet::segment_rows(run))
+        };
         let runs = result.runs.iter().flat_map(of_run).collect::<Vec<_>>();
         if runs.is_empty() {
             return vec![row_without_run(&device, result, result.planned_runs().first())];
@@ -61,7 +64,7 @@ pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
 
 fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
     let figures = run.headline_figures();
-    let latency = |value| or_missing(value, number::ms);
+    let latency = |value| or_missing(value, latency_format(run));
     let named = run.imported.as_ref().and_then(imported::other_percentile);
     HeadlineRow {
         device: device.to_owned(),
@@ -92,6 +95,11 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
 /// The rate of an open loop; nothing in a closed one.
 pub(super) fn rate_label(rate_per_s: Option<u32>) -> String {
     rate_per_s.map(|rate| number::count(u64::from(rate))).unwrap_or_default()
+}
+
+/// How latencies of a run are written.
+pub(super) fn latency_format(run: &RunAnalysis) -> fn(f64) -> String {
+    if run.imported.is_some() { imported::ms } else { number::ms }
 }
 
 /// A latency as text, or that there is none.
@@ -320,6 +328,10 @@ pub(super) fn volume(run: &RunAnalysis) -> String {
         return format!("{load}: no figures of all instances together");
     }
     let figures = run.headline_figures();
+    if figures.transactions.is_none() {
+        let seconds = or_missing(figures.seconds, |seconds| number::decimals(seconds, 0));
+        return format!("{load}: {seconds} s, the number of transactions is unknown");
+    }
     format!(
         "{load}: {} transactions in {} s ({} reads, {} writes, {} other statements)",
         count_or_missing(figures.transactions),
@@ -350,6 +362,14 @@ mod tests {
         let rows = headline(&[result]);
         let told: Vec<_> = rows.iter().map(|row| (row.instances.as_str(), row.outcome.as_str())).collect();
         assert_eq!(told, [("4", "complete"), ("8", "NOT RUN")]);
+    }
+
+    #[test]
+    fn a_log_without_summary_has_no_count() {
+        let mut run = sample::imported().runs.remove(0);
+        run.imported.as_mut().unwrap().figures.transactions = None;
+        let expected = "oltp_read_write, 1 × 64 threads: 176 s, the number of transactions is unknown";
+        assert_eq!(volume(&run), expected);
     }
 
     #[test]

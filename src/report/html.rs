@@ -308,7 +308,7 @@ fn drawn_maps(run: &RunAnalysis, readouts: &mut Vec<Readout>) -> Result<Vec<Figu
 /// The figures of a run that stand out.
 fn figures(run: &RunAnalysis) -> Vec<(&'static str, String)> {
     let figures = run.headline_figures();
-    let ms = |value: Option<f64>| number::or_missing(value, number::ms);
+    let ms = |value: Option<f64>| number::or_missing(value, document::latency_format(run));
     vec![
         ("TPS", number::or_missing(figures.tps, |tps| number::decimals(tps, 2))),
         ("Average ms", ms(figures.avg_ms)),

@@ -1,8 +1,8 @@
 //! What reports say of a run that a log tells, in words.
 
-use super::document::outcome_word;
+use super::document::{self, outcome_word};
 use super::number;
-use crate::analysis::{ImportedRun, ImportedSource, Outcome, RunAnalysis};
+use crate::analysis::{ImportedRun, ImportedSource, Outcome, ResultAnalysis, RunAnalysis};
 
 /// Stands where findings are counted.
 pub(super) const TALLY: &str = "unknown: imported";
@@ -17,6 +17,18 @@ pub(super) fn outcome_label(run: &RunAnalysis) -> String {
     }
 }
 
+/// What a run's row is called when a log has runs of several tests, which a plan never has.
+pub(super) fn run_label(result: &ResultAnalysis, run: &RunAnalysis) -> Option<String> {
+    run.imported.as_ref()?;
+    let several = result.runs.iter().any(|other| other.workload != run.workload);
+    several.then(|| format!("{}: {}", document::device_label(result), run.workload))
+}
+
+/// A latency as the log has it: with two decimals, whatever its size.
+pub(super) fn ms(value: f64) -> String {
+    number::decimals(value, 2)
+}
+
 /// Where a result came from.
 pub(super) fn about(source: &ImportedSource) -> String {
     let file = if source.file == "-" { "standard input" } else { &source.file };
@@ -26,7 +38,7 @@ pub(super) fn about(source: &ImportedSource) -> String {
 /// The percentile as a headline shows it where it is not the 99th: `161.51 (95th)`.
 pub(super) fn other_percentile(imported: &ImportedRun) -> Option<String> {
     let percentile = imported.percentile.filter(|percentile| *percentile != 99.0)?;
-    Some(format!("{} ({})", number::ms(imported.percentile_ms?), ordinal(percentile)))
+    Some(format!("{} ({})", ms(imported.percentile_ms?), ordinal(percentile)))
 }
 
 /// What must stand beside the figures.
@@ -34,14 +46,14 @@ pub(super) fn remarks(run: &RunAnalysis, imported: &ImportedRun) -> Vec<String> 
     let mut said = Vec::new();
     if imported.from_intervals {
         said.push(
-            "The log has no summary: TPS is the mean of its interval lines, and what only a summary tells is unknown."
+            "The log has no summary: TPS is the mean of its interval lines by their length, and what only a summary tells is unknown."
                 .to_owned(),
         );
     }
     if let Some(percentile) = imported.percentile {
         let name = ordinal(percentile);
         let value = match imported.percentile_ms {
-            Some(ms) => format!("The log tells one percentile, the {name}: {} ms.", number::ms(ms)),
+            Some(value) => format!("The log tells one percentile, the {name}: {} ms.", ms(value)),
             None => format!("The log tells one percentile, the {name}, and only of each interval."),
         };
         said.push(format!("{value} {}", imported.percentile_note));
@@ -86,6 +98,37 @@ mod tests {
         assert_eq!(other_percentile(&imported).as_deref(), Some("161.51 (95th)"));
         imported.percentile = Some(99.0);
         assert_eq!(other_percentile(&imported), None);
+    }
+
+    #[test]
+    fn no_digit_is_added_to_what_the_log_has() {
+        let mut result = sample::imported();
+        let imported = result.runs[0].imported.as_mut().unwrap();
+        (imported.figures.avg_ms, imported.figures.p95_ms) = (Some(0.05), Some(0.08));
+        imported.percentile_ms = Some(0.08);
+        let row = &document::headline(&[result])[0];
+        assert_eq!(
+            (row.avg_ms.as_str(), row.p95_ms.as_str(), row.tail_ms.as_str()),
+            ("0.05", "0.08", "0.08 (95th)")
+        );
+    }
+
+    #[test]
+    fn runs_of_several_tests_are_told_apart() {
+        let mut result = sample::imported();
+        result.runs.push(result.runs[0].clone());
+        let devices = |result: &ResultAnalysis| {
+            document::headline(std::slice::from_ref(result))
+                .into_iter()
+                .map(|row| row.device)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(devices(&result), ["Galera, three nodes"; 2]);
+        result.runs[1].workload = "oltp_insert".into();
+        assert_eq!(
+            devices(&result),
+            ["Galera, three nodes: oltp_read_write", "Galera, three nodes: oltp_insert"]
+        );
     }
 
     #[test]

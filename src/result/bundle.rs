@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::import;
 use super::journal::Journal;
 use super::{JOURNAL_FORMAT, Opened, Record, ResultError};
 use crate::durable;
@@ -20,7 +21,7 @@ const ENVIRONMENT: &str = "environment.json";
 const SERVERS: &str = "servers";
 
 /// Every file of a bundle that reports are made from, and the folder of the servers' own.
-pub const FILES: [&str; 4] = [JOURNAL, PLAN, ENVIRONMENT, SERVERS];
+pub const FILES: [&str; 6] = [JOURNAL, PLAN, ENVIRONMENT, SERVERS, import::IMPORTED, import::LOG];
 
 /// A bundle being written.
 pub struct Bundle {
@@ -34,13 +35,7 @@ impl Bundle {
     /// # Errors
     /// When the folder exists or cannot be written, as when the one above it is missing.
     pub fn create(folder: &Path, plan: &Plan) -> Result<Self, ResultError> {
-        let failed = |source| ResultError::Write { path: folder.to_path_buf(), source };
-        match fs::create_dir(folder) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(ResultError::Exists(folder.to_path_buf()));
-            }
-            other => other.map_err(failed)?,
-        }
+        create_folder(folder)?;
         // A folder without a journal would be in the way of another try.
         Self::fill(folder, plan).inspect_err(|_| drop(fs::remove_dir_all(folder)))
     }
@@ -107,6 +102,21 @@ impl Bundle {
     }
 }
 
+/// Makes the folder of a new result.
+pub(super) fn create_folder(folder: &Path) -> Result<(), ResultError> {
+    let path = folder.to_path_buf();
+    fs::create_dir(folder).map_err(|source| match source.kind() {
+        ErrorKind::AlreadyExists => ResultError::Exists(path),
+        _ => ResultError::Write { path, source },
+    })
+}
+
+/// Whether a folder is a result, measured or imported.
+#[must_use]
+pub fn is_result(folder: &Path) -> bool {
+    [JOURNAL, import::IMPORTED].iter().any(|file| folder.join(file).exists())
+}
+
 /// A plan as a bundle keeps it.
 pub struct StoredPlan {
     /// The plan.
@@ -127,7 +137,10 @@ pub fn read_plan(result: &Path) -> Result<StoredPlan, ResultError> {
     let bytes = fs::read(&path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => {
             let place = if is_folder { "in it" } else { "beside it" };
-            let reason = format!("there is no {PLAN} {place}; name a folder that `drivestone run` left");
+            let reason = match folder.join(import::IMPORTED).exists() {
+                true => format!("it was imported from a log, and there is no {PLAN} {place} to follow"),
+                false => format!("there is no {PLAN} {place}; name a folder that `drivestone run` left"),
+            };
             ResultError::Foreign { path: result.to_path_buf(), reason }
         }
         _ => ResultError::Read { path: path.clone(), source },
@@ -139,13 +152,13 @@ pub fn read_plan(result: &Path) -> Result<StoredPlan, ResultError> {
 }
 
 /// Writes a value as JSON; returns the CRC-32 of the file.
-fn write_json(path: &Path, value: &impl Serialize) -> Result<u32, ResultError> {
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<u32, ResultError> {
     let failed = |source| ResultError::Write { path: path.to_path_buf(), source };
     let text = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
     write(path, &text)?;
     Ok(crc32fast::hash(&text))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
     durable::write(path, bytes).map_err(|source| ResultError::Write { path: path.to_path_buf(), source })
 }

@@ -34,6 +34,10 @@ pub struct Interval {
     pub p99_ms: Option<f64>,
     /// SQL errors a second.
     pub errors_per_s: f64,
+    /// Connections made in place of lost ones, a second.
+    pub reconnects_per_s: f64,
+    /// Transactions that had arrived and not begun at its end; `None` in a closed loop.
+    pub queued: Option<u64>,
     /// Name and rates of each instance's device under test.
     pub devices: Vec<(String, DeviceRates)>,
 }
@@ -48,6 +52,13 @@ pub(super) struct Live {
     open: Vec<LoadSecond>,
     /// Its length so far, ns.
     open_ns: u64,
+}
+
+/// What there is at the end of an interval.
+struct AtEnd {
+    instances: usize,
+    threads: u32,
+    queued: Option<u64>,
 }
 
 /// What one instance has said.
@@ -125,11 +136,13 @@ impl Live {
         self.open_ns += length_ns;
         let last = &self.open[before..];
         let (instances, threads) = (last.len(), last.iter().map(|second| second.threads).sum());
+        let queued: Option<u64> = last.iter().map(|second| second.queued).sum();
         let at_boundary = (next + 1).rem_euclid(self.interval_s) == 0;
-        (is_last || at_boundary).then(|| self.complete(next, length_ns, instances, threads))
+        let at_end = AtEnd { instances, threads, queued };
+        (is_last || at_boundary).then(|| self.complete(next, length_ns, at_end))
     }
 
-    fn complete(&mut self, last: i64, last_ns: u64, instances: usize, threads: u32) -> Interval {
+    fn complete(&mut self, last: i64, last_ns: u64, at_end: AtEnd) -> Interval {
         let seconds = std::mem::take(&mut self.open);
         let length_s = std::mem::take(&mut self.open_ns) as f64 / 1e9;
         let mut latency = LatencyHistogram::new();
@@ -141,13 +154,15 @@ impl Live {
             |of: &dyn Fn(&LoadSecond) -> u64| seconds.iter().map(of).sum::<u64>() as f64 / length_s.max(1e-9);
         Interval {
             end_s: last as f64 + last_ns as f64 / 1e9,
-            instances,
-            threads,
+            instances: at_end.instances,
+            threads: at_end.threads,
             tps: rate(&|s| s.latency.count),
             statements: [rate(&|s| s.reads), rate(&|s| s.writes), rate(&|s| s.other)],
             avg_ms: latency.mean_ns().map(|ns| ns / 1e6),
             p99_ms: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e6),
             errors_per_s: rate(&|s| s.errors.values().sum()),
+            reconnects_per_s: rate(&|s| s.reconnects),
+            queued: at_end.queued,
             devices: self.lanes.values_mut().filter_map(|lane| lane.device(last)).collect(),
         }
     }

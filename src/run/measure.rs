@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::Progress;
 use super::hosts::{Host, labelled};
 use super::live::{Interval, Live};
+use super::ramp::StepFigures;
 use super::session::{END_TIMEOUT, Halt, Happening, NEVER, Session, failure};
 use crate::fleet::clock::ClockOffset;
 use crate::plan::{IdlePolicy, RunPlan};
@@ -25,12 +26,11 @@ const STALL_S: u32 = 10;
 const LEAD_NS: i64 = 300_000_000;
 
 impl Session<'_> {
-    /// Connects, starts, and follows a run to its end. Returns what was not as planned, when the run was
-    /// kept all the same.
+    /// Connects, starts, and follows a run to its end.
     ///
     /// # Errors
     /// When nothing is to follow. What was measured is in the journal.
-    pub(super) fn measure(&mut self, run: usize) -> Result<Option<String>, Halt> {
+    pub(super) fn measure(&mut self, run: usize) -> Result<Measured, Halt> {
         let plan = self.plan.runs[run].clone();
         let Some(instances) = self.choose(&plan)? else {
             let left = self.names(|host| host.is_instance() && host.takes_part()).len();
@@ -43,14 +43,15 @@ impl Session<'_> {
                 text += &format!("; {reasons}");
             }
             self.warn(text.clone());
-            return Ok(Some(text));
+            return Ok(Measured { shortfall: Some(text), figures: StepFigures::default() });
         };
         if self.plan.runs.len() > 1 {
             self.watcher.saw(&Progress::RunStarting { run, plan: &plan });
         }
         self.connect(&plan, &instances)?;
         let starts = self.start(run, &plan, &instances)?;
-        let ended = self.follow(&plan, &starts);
+        let mut figures = StepFigures::default();
+        let ended = self.follow(&plan, &starts, &mut figures);
         self.names(|host| !host.is_instance()).iter().for_each(|host| self.fleet.send(host, Job::StopLoad));
         let shortfall = match &ended {
             Ok(()) => self.losses(&instances),
@@ -59,7 +60,7 @@ impl Session<'_> {
             Err(Halt::Failed(reason)) => Some(reason.clone()),
         };
         self.record(COORDINATOR, Record::RunEnded { run, shortfall: shortfall.clone() });
-        ended.map(|()| shortfall)
+        ended.map(|()| Measured { shortfall, figures })
     }
 
     /// The instances of a run: the first that are there. Those that it needs serve, the others as the plan
@@ -158,7 +159,12 @@ impl Session<'_> {
 
     /// Records seconds until every load has ended. A failure or an interrupt is remembered and the loads'
     /// ends still awaited, so that nothing they measured is lost.
-    fn follow(&mut self, plan: &RunPlan, starts: &[HostStart]) -> Result<(), Halt> {
+    fn follow(
+        &mut self,
+        plan: &RunPlan,
+        starts: &[HostStart],
+        figures: &mut StepFigures,
+    ) -> Result<(), Halt> {
         let mut course = Following {
             live: Live::new(plan.report_interval_s, starts),
             running: starts.iter().map(|start| start.host.clone()).collect(),
@@ -185,7 +191,14 @@ impl Session<'_> {
                 None => {}
                 Some(Happening::Interrupt) => self.wind_up(&mut course, Halt::Interrupted),
                 Some(Happening::Lost(host, reason)) => self.lose(&mut course, &host, reason),
-                Some(Happening::Event(host, event)) => self.follow_event(&mut course, &host, &event),
+                Some(Happening::Event(host, event)) => {
+                    if let (Event::LoadSecond(second), Some(_)) = (&event, self.plan.load.ramp)
+                        && second.second >= 0
+                    {
+                        figures.add(second);
+                    }
+                    self.follow_event(&mut course, &host, &event);
+                }
             }
         }
         if course.measured == 0 {
@@ -282,6 +295,14 @@ impl Session<'_> {
         let reasons: Vec<&str> = lost.filter_map(|host| host.lost.as_deref()).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
+}
+
+/// A run that was kept.
+pub(super) struct Measured {
+    /// What was not as planned.
+    pub shortfall: Option<String>,
+    /// What it measured; nothing outside a ramp.
+    pub figures: StepFigures,
 }
 
 /// A run between its start and its end.

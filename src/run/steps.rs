@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::hosts::Host;
+use super::hosts::{Host, labelled};
+use super::ramp::Ramp;
 use super::session::{Halt, Happening, NEVER, Session};
 use super::{Found, Progress, Stage};
 use crate::plan::granted::not_granted;
@@ -13,7 +14,7 @@ use crate::protocol::event::ServerReady;
 use crate::protocol::facts::{HostFacts, ObserverFacts};
 use crate::protocol::job::{PrepareJob, ServeJob};
 use crate::protocol::{Event, Job};
-use crate::result::Record;
+use crate::result::{COORDINATOR, Record};
 
 /// A wait for servers to stop is spoken of this often.
 const NOTICE: Duration = Duration::from_secs(10);
@@ -58,12 +59,45 @@ impl Session<'_> {
         self.prepare(&instances)?;
         self.stage = Stage::Running;
         let mut shortfall = None;
+        let mut ramp = self.plan.load.ramp.map(Ramp::new);
         for run in 0..self.plan.runs.len() {
-            if let Some(short) = self.measure(run)? {
-                shortfall.get_or_insert(short);
+            if run > 0 {
+                self.settle()?;
+            }
+            let measured = self.measure(run)?;
+            shortfall = shortfall.or(measured.shortfall);
+            if ramp.as_mut().is_some_and(|ramp| ramp.is_over_after(&self.plan.runs[run], &measured.figures)) {
+                self.record(COORDINATOR, Record::RampEnded { after: run });
+                break;
             }
         }
         Ok(shortfall)
+    }
+
+    /// Lets the servers finish what the run before left behind, so that the next one does not pay for it.
+    fn settle(&mut self) -> Result<(), Halt> {
+        let up = self.names(|host| host.takes_part() && host.server_is_up);
+        let goal = self.plan.load.settle;
+        self.watcher.saw(&Progress::Settling { count: up.len() });
+        up.iter().for_each(|host| self.fleet.send(host, Job::Settle(goal)));
+        let limit = Duration::from_secs(goal.patience_s) + STOP_MARGIN;
+        let settled = self.gather(&up, limit, "settling", |event| match event {
+            Event::Settled(settled) => Some(*settled),
+            _ => None,
+        })?;
+        for (host, settled) in settled {
+            let history = settled.history.unwrap_or(0);
+            if settled.dirty_pages > goal.dirty_pages || history > goal.history {
+                let text = format!(
+                    "after {} s {} dirty pages and {history} undo logs were still left; the next run shares the \
+                     device with them",
+                    settled.waited_ms / 1000,
+                    settled.dirty_pages
+                );
+                self.warn(labelled(self.plan, &host, &text));
+            }
+        }
+        Ok(())
     }
 
     fn write_environment(&mut self, found: &Found, ready: &[(String, ServerReady)]) -> Result<(), Halt> {
@@ -94,6 +128,7 @@ impl Session<'_> {
             account: server.account.clone(),
             transport: server.transport,
             options: server.options.clone(),
+            revive: self.plan.load.reconnect,
         });
         instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
         let ready = self.gather(instances, START_TIMEOUT, "starting the server", |event| match event {

@@ -45,6 +45,11 @@ impl Access {
         Self { address, password }
     }
 
+    /// The password, for a server that is started again for the same clients.
+    pub(super) fn password(&self) -> &str {
+        &self.password
+    }
+
     /// Where the server answers.
     #[must_use]
     pub fn address(&self) -> &Address {

@@ -346,6 +346,7 @@ mod tests {
                 index_bytes: 0,
             },
             runs_since: 0,
+            rows_added: 0,
         }
     }
 

@@ -32,7 +32,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(50);
 
 /// What a start needs to know.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Start<'a> {
     /// The server's programs.
     pub programs: &'a Programs,
@@ -44,6 +44,8 @@ pub struct Start<'a> {
     pub transport: Transport,
     /// Options of its configuration file, without paths and addresses.
     pub options: &'a BTreeMap<String, String>,
+    /// What clients of an earlier start know, when it is to serve them again.
+    pub again: Option<&'a Access>,
 }
 
 /// A server that drivestone started. Dropping it kills it; its dataset survives as after a crash.
@@ -218,7 +220,7 @@ fn initialize(start: &Start, log: &Path, give_up: &dyn Fn() -> bool) -> Result<(
 /// Starts the server's program; it may not answer yet.
 fn launch(start: &Start, lock: DatasetLock, log: PathBuf) -> Result<Server, ServerError> {
     let folder = start.folder;
-    let password = random_password()?;
+    let password = start.again.map_or_else(random_password, |access| Ok(access.password().to_owned()))?;
     write_init_file(folder, start.account, &password)?;
     let mut command = shim::command(&start.programs.server);
     command
@@ -227,7 +229,10 @@ fn launch(start: &Start, lock: DatasetLock, log: PathBuf) -> Result<Server, Serv
     let address = match start.transport {
         Transport::Socket => Address::Socket(folder.socket()?),
         Transport::Tcp => {
-            let port = free_port().map_err(|e| failed(folder.root(), &e))?;
+            let port = match start.again.map(Access::address) {
+                Some(Address::Loopback(port)) => *port,
+                _ => free_port().map_err(|e| failed(folder.root(), &e))?,
+            };
             command.arg(format!("--port={port}"));
             Address::Loopback(port)
         }

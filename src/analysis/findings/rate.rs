@@ -2,11 +2,8 @@
 
 use super::unknown;
 use crate::analysis::{Finding, OpenLoop, RunAnalysis};
+use crate::stats::rate::{is_kept, least_kept};
 
-/// Share of the asked rate that must be achieved.
-const HELD: f64 = 0.99;
-/// Arrivals are as many as chance has it: of *n* expected ones fewer than this many times √n may lack.
-const CHANCE: f64 = 3.0;
 /// A queue at the end that takes longer than this to work off is no chance, seconds.
 const LONGEST_QUEUE_S: f64 = 1.0;
 
@@ -19,7 +16,8 @@ pub fn rate_held(analysis: &RunAnalysis, open_loop: &OpenLoop) -> Finding {
         return unknown(id, title, "nothing was measured");
     }
     let done = figures.transactions as f64;
-    let least = HELD * asked - CHANCE * asked.sqrt();
+    let least = least_kept(open_loop.asked_per_s, figures.seconds);
+    let kept = is_kept(open_loop.asked_per_s, figures.seconds, figures.transactions);
     let mut text = format!(
         "{:.2} transactions a second of {:.0} asked for ({:.1} %; chance explains down to {:.1} %)",
         figures.tps,
@@ -35,10 +33,10 @@ pub fn rate_held(analysis: &RunAnalysis, open_loop: &OpenLoop) -> Finding {
         (None, _) => "; what was due and not begun at the end is not known".to_owned(),
     };
     let queue_is_long = open_loop.unserved.map(|unserved| unserved as f64 > figures.tps * LONGEST_QUEUE_S);
-    let holds = match (done < least, queue_is_long) {
-        (true, _) | (_, Some(true)) => Some(false),
-        (false, Some(false)) => Some(true),
-        (false, None) => None,
+    let holds = match (kept, queue_is_long) {
+        (false, _) | (_, Some(true)) => Some(false),
+        (true, Some(false)) => Some(true),
+        (true, None) => None,
     };
     if holds == Some(false) {
         text.insert_str(0, "saturated: ");

@@ -42,11 +42,11 @@ fn open(rate: u32, unserved: (u64, u64)) -> ResultAnalysis {
 
 #[test]
 fn a_rate_holds_within_chance_or_is_called_saturated() {
-    // 2,400 are done. Of 2,560 asked for 99 % less 3 × √2,560 is 2,383; of 2,600, 2,421.
+    // 2,400 are done. Of 2,616 asked for 99 % less 4 × √2,616 is 2,385; of 2,640, 2,408.
     for (rate, unserved, holds) in [
         (400, (0, 0), Some(true)),
-        (426, (3, 1_000_000), Some(true)),
-        (434, (0, 0), Some(false)),
+        (436, (3, 1_000_000), Some(true)),
+        (440, (0, 0), Some(false)),
         (400, (401, 900_000_000), Some(false)),
     ] {
         let run = open(rate, unserved).runs.remove(0);
@@ -170,10 +170,8 @@ fn each_run_knows_in_what_state_it_found_its_servers() {
 }
 
 #[test]
-fn a_server_that_was_started_again_is_not_lost_and_its_counters_say_nothing() {
+fn counters_of_a_server_that_was_started_again_say_nothing() {
     let mut lines = one().records();
-    let mut ready =
-        lines.iter().find(|(_, record)| matches!(record, Record::Event(Event::ServerReady(_)))).cloned();
     let mut seen = 0;
     let mut then = std::collections::BTreeMap::new();
     for (_, record) in &mut lines {
@@ -186,17 +184,9 @@ fn a_server_that_was_started_again_is_not_lost_and_its_counters_say_nothing() {
             then.iter().for_each(|(name, count)| *sample.counters.get_mut(name).unwrap() -= count);
         }
     }
-    let at =
-        lines.iter().position(|(_, record)| matches!(record, Record::Event(Event::LoadEnded(_)))).unwrap();
-    lines.insert(at, ready.take().unwrap());
-    let failed = Event::ServerFailed { reason: "killed by signal 9".into(), log_tail: String::new() };
-    lines.insert(at, (name(0), Record::Event(failed)));
-    let result = conclude_records(one().plan(), lines);
-    let run = &result.runs[0];
-    assert_eq!((result.outcome, run.instances_present), (Outcome::Complete, 1));
+    let run = conclude_records(one().plan(), lines).runs.remove(0);
     assert_eq!(run.figures.as_ref().unwrap().anatomy.misses_per_transaction, None);
-    let note = "the server ended within a run and was started again: killed by signal 9";
-    assert_eq!(result.notes, [note]);
+    assert_eq!(finding(&run, "page_cache_bypassed").holds, None);
 }
 
 #[test]

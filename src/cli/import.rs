@@ -1,0 +1,94 @@
+//! `drivestone import`
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::arguments::Import as Arguments;
+use super::exit::{self, Failure};
+use super::output;
+use super::run::{RESULTS, make_results_folder, refuse_missing_parent};
+use crate::analysis::analyze;
+use crate::report;
+use crate::result::ResultError;
+use crate::result::import::{IMPORT_FORMAT, Import};
+use crate::sysbench;
+
+/// More is no log that a person would report.
+const LARGEST: u64 = 256 << 20;
+
+/// Reads a log of sysbench's into a result.
+pub fn import(arguments: &Arguments) -> Result<(), Failure> {
+    let file = arguments.log.display().to_string();
+    let name = match &arguments.name {
+        Some(name) => accepted(name)?,
+        None => name_of(&arguments.log),
+    };
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&name));
+    if folder.exists() {
+        return Err(ResultError::Exists(folder).into());
+    }
+    if arguments.out.is_some() {
+        refuse_missing_parent(&folder)?;
+    }
+    let bytes =
+        read(&arguments.log).map_err(|error| Failure::new(exit::USAGE, format!("{file}: {error}")))?;
+    let log = sysbench::parse(&file, &bytes).map_err(|error| Failure::new(exit::USAGE, error))?;
+    let import = Import {
+        format: IMPORT_FORMAT,
+        drivestone: env!("CARGO_PKG_VERSION").to_owned(),
+        name,
+        device: arguments.device.clone(),
+        file,
+        imported: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        log,
+    };
+    if arguments.out.is_none() {
+        make_results_folder()?;
+    }
+    let blanked = sysbench::without_passwords(&bytes);
+    import.create(&folder, blanked.as_deref().unwrap_or(&bytes))?;
+    if blanked.is_some() {
+        output::note("passwords on command lines in the log were blanked in the copy that the result keeps");
+    }
+    output::print(&report::render(report::Format::Table, &[analyze(&folder)?])?)?;
+    output::print(&format!("\nResult: {}\n", folder.display()))
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match path.to_str() {
+        Some("-") => std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes)?,
+        _ => std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?,
+    };
+    match bytes.len() as u64 > LARGEST {
+        true => Err(std::io::Error::other("is larger than 256 MiB; give the output of one benchmark")),
+        false => Ok(bytes),
+    }
+}
+
+/// The file's name without its ending.
+fn name_of(log: &Path) -> String {
+    match log.to_str() {
+        Some("-") => "stdin".to_owned(),
+        _ => match log.file_stem() {
+            Some(stem) => stem.to_string_lossy().chars().take(50).collect(),
+            None => "log".to_owned(),
+        },
+    }
+}
+
+/// The name becomes part of a folder's name.
+fn accepted(name: &str) -> Result<String, Failure> {
+    match name.is_empty() || name.contains(['/', '\0']) || name.len() > 100 {
+        true => Err(Failure::new(
+            exit::USAGE,
+            format!("--name \"{name}\": a name of 1 to 100 bytes without slash was expected"),
+        )),
+        false => Ok(name.to_owned()),
+    }
+}
+
+fn default_folder(name: &str) -> PathBuf {
+    let utc = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    Path::new(RESULTS).join(format!("{utc}-imported-{name}"))
+}
