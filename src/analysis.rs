@@ -9,8 +9,10 @@ mod gather_run;
 #[cfg(test)]
 mod hostile;
 mod imported;
+mod load;
 mod merging;
 mod outcome;
+mod ramp;
 mod run;
 mod samples;
 mod series;
@@ -34,6 +36,8 @@ pub use fleet::{
     Fairness, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond, OthersPrint,
     SegmentAnalysis,
 };
+pub use load::{LoadAnalysis, OpenLoop, SettledServer, StatementLatency, ThreadFairness};
+pub use ramp::{RampAnalysis, RampStep};
 pub use source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
 
 /// Everything that a report says about one result.
@@ -55,6 +59,8 @@ pub struct ResultAnalysis {
     pub dataset: Option<DatasetAnalysis>,
     /// One for each run that was started.
     pub runs: Vec<RunAnalysis>,
+    /// The verdict, when the runs were the steps of a ramp.
+    pub ramp: Option<RampAnalysis>,
     /// Warnings that were recorded, and what the reader noticed about the journal.
     pub notes: Vec<String>,
 }
@@ -77,7 +83,9 @@ pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
 fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis, ResultError> {
     let gathered = gather::gather(result, &plan, plan_crc32)?;
     let (outcome, reason) = outcome::of_result(&gathered);
-    let runs = gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
+    let runs: Vec<RunAnalysis> =
+        gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
+    let ramp = plan.load.ramp.as_ref().map(|ramp| ramp::analyze_ramp(ramp, &runs, gathered.ramp_ended));
     Ok(ResultAnalysis {
         path: result.display().to_string(),
         started: Some(gathered.started.clone()),
@@ -86,6 +94,7 @@ fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis
         environment: environment::describe(&gathered, &plan),
         dataset: dataset(&gathered, &plan),
         runs,
+        ramp,
         notes: gathered.notes,
         source: Source::Measured(Box::new(plan)),
     })
@@ -177,6 +186,8 @@ pub struct RunAnalysis {
     pub fairness: Option<Fairness>,
     /// What others print in place of the percentile of all transactions; `None` for one, or without headline.
     pub others_print: Option<OthersPrint>,
+    /// Statements, threads, arrivals, and what lay before the run.
+    pub load: LoadAnalysis,
     /// What may be concluded.
     pub findings: Vec<Finding>,
     /// What a log tells, when the run was imported: it has no figures of drivestone's, no findings.
@@ -213,6 +224,11 @@ pub struct SecondPoint {
     pub percentile_ms: Option<f64>,
     /// SQL errors a second.
     pub errors: f64,
+    /// Connections made in place of lost ones.
+    pub reconnects: u64,
+    /// Transactions that had arrived by its end and not begun; nothing in a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<u64>,
     /// Rates of the headline device in this second; of several, their sum.
     pub device: Option<DeviceRates>,
     /// Processor shares in this second.

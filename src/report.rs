@@ -4,13 +4,16 @@ pub mod chart;
 mod document;
 mod fleet;
 mod fleet_charts;
+mod grid;
 mod html;
 mod imported;
 mod json;
+mod load;
 mod number;
 mod run_charts;
 #[cfg(test)]
 mod sample;
+mod sweep;
 mod table;
 pub mod visible;
 

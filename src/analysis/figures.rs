@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::merging::Totals;
+use crate::protocol::event::LoadEnded;
 use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
-use crate::stats::latency::LatencyHistogram;
+use crate::stats::latency::{LatencyHistogram, MOST_COUNTED};
 
 /// What a load did over an interval, and what its devices and hosts did meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,9 +58,10 @@ pub struct LatencySummary {
     pub peak_ms: f64,
     /// Exact minimum.
     pub min_ms: f64,
-    /// Age of the oldest transaction in flight at the end: the true peak is at least this.
+    /// Age of the oldest transaction in flight at the end, or due by then and not begun: the true peak is at
+    /// least this.
     pub oldest_in_flight_ms: Option<f64>,
-    /// The 99th percentile if every transaction in flight at the end had completed at that moment.
+    /// The 99th percentile if every transaction in flight or due at the end had completed at that moment.
     pub p99_with_in_flight_ms: f64,
 }
 
@@ -104,8 +106,34 @@ pub struct Telemetry<'a> {
     pub rate: &'a dyn Fn(&str) -> Option<f64>,
 }
 
-/// Figures from sums, with the ages of the transactions that were in flight at the end.
-pub fn figures(totals: &Totals, in_flight_ns: &[u64], telemetry: &Telemetry) -> Figures {
+/// Transactions that had not completed at the end, all of one age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Since they began, or in an open loop since they were due, ns.
+    pub age_ns: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Groups into which transactions that nobody had begun are put, by age.
+const AGE_GROUPS: u64 = 100;
+
+/// What had not completed when a load ended: in flight, or arrived and not begun. Of the latter the oldest
+/// age is known; they arrive evenly, and so are their ages spread.
+pub fn unfinished(ended: &LoadEnded) -> Vec<Unfinished> {
+    let in_flight = ended.in_flight_ns.iter().map(|&age_ns| Unfinished { age_ns, count: 1 });
+    let (waiting, oldest_ns) = ended.unserved.unwrap_or((0, 0));
+    let groups = waiting.min(AGE_GROUPS);
+    let part = |of: u64, n: u64| {
+        u64::try_from(u128::from(of) * u128::from(n) / u128::from(groups.max(1))).unwrap_or(of)
+    };
+    let group =
+        |n: u64| Unfinished { age_ns: part(oldest_ns, n), count: part(waiting, n) - part(waiting, n - 1) };
+    in_flight.chain((1..=groups).map(group)).collect()
+}
+
+/// Figures from sums, with what had not completed at the end.
+pub fn figures(totals: &Totals, unfinished: &[Unfinished], telemetry: &Telemetry) -> Figures {
     let seconds = totals.length_ns as f64 / 1e9;
     let transactions = totals.latency.count();
     let [reads, writes, other] = totals.statements;
@@ -113,7 +141,7 @@ pub fn figures(totals: &Totals, in_flight_ns: &[u64], telemetry: &Telemetry) -> 
         seconds,
         transactions,
         tps: if seconds > 0.0 { transactions as f64 / seconds } else { 0.0 },
-        latency: summarize(&totals.latency, in_flight_ns),
+        latency: summarize(&totals.latency, unfinished),
         errors: totals.errors.values().fold(0, |sum, n| sum.saturating_add(*n)),
         errors_by_code: totals.errors.clone(),
         reconnects: totals.reconnects,
@@ -131,13 +159,16 @@ pub fn figures(totals: &Totals, in_flight_ns: &[u64], telemetry: &Telemetry) -> 
 }
 
 /// The figures of a distribution; `None` when nothing completed.
-pub fn summarize(latency: &LatencyHistogram, in_flight_ns: &[u64]) -> Option<LatencySummary> {
+pub fn summarize(latency: &LatencyHistogram, unfinished: &[Unfinished]) -> Option<LatencySummary> {
     let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
     let percentile = |p: f64| ms(latency.percentile_ns(p));
     let mut p99_ns = latency.percentile_ns(99.0);
-    if !in_flight_ns.is_empty() {
+    if !unfinished.is_empty() {
         let mut with_in_flight = latency.clone();
-        in_flight_ns.iter().for_each(|&age_ns| with_in_flight.record(age_ns));
+        for group in unfinished {
+            let room = MOST_COUNTED.saturating_sub(with_in_flight.count());
+            with_in_flight.record_n(group.age_ns, group.count.min(room));
+        }
         // Short ages would lower it; what they become is not known, so it is never below the other.
         p99_ns = p99_ns.max(with_in_flight.percentile_ns(99.0));
     }
@@ -149,7 +180,7 @@ pub fn summarize(latency: &LatencyHistogram, in_flight_ns: &[u64]) -> Option<Lat
         p999_ms: percentile(99.9)?,
         peak_ms: ms(latency.max_ns())?,
         min_ms: ms(latency.min_ns())?,
-        oldest_in_flight_ms: ms(in_flight_ns.iter().max().copied()),
+        oldest_in_flight_ms: ms(unfinished.iter().map(|group| group.age_ns).max()),
         p99_with_in_flight_ms: ms(p99_ns)?,
     })
 }

@@ -7,8 +7,9 @@ mod durability;
 mod fleet;
 mod hypervisor;
 mod memory;
+mod rate;
 
-use super::figures::Figures;
+use super::figures::{Figures, Unfinished};
 use super::gather::{Gathered, GatheredHost};
 use super::gather_run::{GatheredInstance, GatheredRun};
 use super::samples::ServerMoment;
@@ -38,8 +39,8 @@ pub struct Evidence<'a> {
 
 /// Transactions that span the ends of the interval, of all instances.
 pub struct InFlight {
-    /// Ages at the end, ns.
-    pub ages_ns: Vec<u64>,
+    /// What had not completed at the end.
+    pub unfinished: Vec<Unfinished>,
     /// What those in flight at T0 had taken by then, ns, summed.
     pub carried_in_ns: f64,
 }
@@ -53,6 +54,12 @@ impl Evidence<'_> {
     /// A server variable as it was read back.
     fn variable(&self, name: &str) -> Option<&str> {
         self.known?.server.as_ref()?.variables.get(name).map(String::as_str)
+    }
+
+    /// Transactions of the interval that changed a row, at least: each ends with a commit that must be made
+    /// durable. Where a transaction is less than a statement (`bulk_insert`), these are statements.
+    fn changing_commits(&self) -> f64 {
+        self.figures.transactions.min(self.figures.writes) as f64
     }
 
     /// Load threads of the instance.
@@ -83,7 +90,10 @@ pub fn all(
     findings.extend(each(bottleneck::device_bound));
     findings.extend(each(durability::durable_commits));
     findings.extend(each(counts::commits_match));
-    findings.push(counts::closed_loop(analysis, in_flight));
+    findings.push(match &analysis.load.open_loop {
+        Some(open_loop) => rate::rate_held(analysis, open_loop),
+        None => counts::closed_loop(analysis, in_flight),
+    });
     if run.is_fleet() {
         findings.push(fleet::seeds_distinct(run));
     }

@@ -7,7 +7,7 @@ use super::DatasetAnalysis;
 use super::gather_run::{GatheredRun, Member};
 use crate::plan::Plan;
 use crate::protocol::Event;
-use crate::protocol::event::ServerReady;
+use crate::protocol::event::{ServerReady, Settled};
 use crate::protocol::facts::{DeviceFacts, HostFacts, ObserverFacts};
 use crate::result::reader::{JournalReader, journal_path};
 use crate::result::{COORDINATOR, Ending, HostStart, Record, ResultError};
@@ -22,6 +22,8 @@ pub struct Gathered {
     pub runs: Vec<GatheredRun>,
     /// Last line, if it was written.
     pub closed: Option<(Ending, Option<String>)>,
+    /// Number of the last run that a ramp needed, once it had found its end.
+    pub ramp_ended: Option<usize>,
     /// Warnings, and what was noticed while reading.
     pub notes: Vec<String>,
     /// There are several hosts, so that a note must name its own.
@@ -43,6 +45,8 @@ pub struct GatheredHost {
     pub clock: Option<(i64, i64)>,
     /// Seeds of the load threads that are ready.
     pub streams: Vec<u64>,
+    /// The server when it had come to rest, since the last run.
+    pub settled: Option<Settled>,
     /// Why it does not take part any more.
     pub lost: Option<String>,
 }
@@ -66,6 +70,7 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
         hosts: BTreeMap::new(),
         runs: Vec::new(),
         closed: None,
+        ramp_ended: None,
         notes: Vec::new(),
         several: plan.fleet.instances.len() + plan.fleet.observers.len() > 1,
     };
@@ -97,7 +102,7 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
                 }
                 run_is_open = false;
             }
-            Record::RampEnded { .. } => {}
+            Record::RampEnded { after } => gathered.ramp_ended = Some(after),
             Record::Closed { ending, reason } => gathered.closed = Some((ending, reason)),
             Record::Event(event) => gathered.take(entry.from, event, bytes, run_is_open),
         }
@@ -178,6 +183,7 @@ impl Gathered {
             Event::Observing(facts) => self.host(from).observer = Some(*facts),
             Event::ServerReady(ready) => self.host(from).server = Some(ready),
             Event::LoadReady { streams } => self.host(from).streams = streams,
+            Event::Settled(settled) => self.host(from).settled = Some(settled),
             Event::Prepared { manifest, reused } => {
                 self.host(from).dataset = Some(DatasetAnalysis {
                     reused,

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::gather::GatheredHost;
+use super::load::StatementTotals;
 use super::merging::{Merging, Part};
 use super::samples::{HostSamples, ServerMoment};
 use crate::plan::RunPlan;
 use crate::protocol::Event;
-use crate::protocol::event::{LoadEndCause, LoadEnded, LoadSecond};
+use crate::protocol::event::{LatencyRecord, LoadEndCause, LoadEnded, LoadSecond, Settled};
 use crate::result::HostStart;
 use crate::stats::latency::{Distribution, MOST_COUNTED};
+use crate::workload::statement::StatementKind;
 
 /// One run.
 pub struct GatheredRun {
@@ -23,6 +25,8 @@ pub struct GatheredRun {
     pub observers: Vec<GatheredObserver>,
     /// The load of all instances.
     pub merging: Merging,
+    /// Latencies by kind of statement, of all instances.
+    pub statements: StatementTotals,
     /// `Some(None)`: as planned. `Some(reason)`: not. `None`: nobody said.
     pub shortfall: Option<Option<String>>,
     /// Bytes that the journal grew by in the measured interval.
@@ -43,6 +47,8 @@ pub struct GatheredInstance {
     pub clock_later: Option<(i64, i64)>,
     /// Seeds of its load threads.
     pub streams: Vec<u64>,
+    /// The server when it had come to rest before the run.
+    pub settled: Option<Settled>,
     /// When all of its load threads ran, ns of the host's monotonic clock.
     pub began_ns: Option<i64>,
     /// Figures a second, warm-up included.
@@ -124,6 +130,7 @@ impl GatheredRun {
                     clock: known.as_ref().and_then(|host| host.clock),
                     clock_later: None,
                     streams: known.as_mut().map(|host| std::mem::take(&mut host.streams)).unwrap_or_default(),
+                    settled: known.as_mut().and_then(|host| host.settled.take()),
                     began_ns: None,
                     seconds: Vec::new(),
                     samples: device(known.as_deref()),
@@ -145,6 +152,7 @@ impl GatheredRun {
             plan: plan.clone(),
             merging: Merging::new(instances.len(), plan.instances as usize),
             instances,
+            statements: StatementTotals::default(),
             observers: observers.collect(),
             shortfall: None,
             journal_bytes: 0,
@@ -226,6 +234,7 @@ impl GatheredRun {
         let instance = &mut self.instances[place];
         match event {
             Event::LoadSecond(second) => self.take_second(place, second, notes),
+            Event::LoadStatements(kinds) => self.take_statements(&of, &kinds, notes),
             Event::LoadStarted { began_ns } => instance.began_ns = Some(began_ns),
             Event::Host(sample) => instance.samples.push(sample),
             Event::Server(sample) => {
@@ -244,6 +253,19 @@ impl GatheredRun {
             }
             Event::Warning { text } => notes.push(format!("{of}{text}")),
             _ => {}
+        }
+    }
+
+    fn take_statements(
+        &mut self,
+        of: &str,
+        kinds: &BTreeMap<StatementKind, LatencyRecord>,
+        notes: &mut Vec<String>,
+    ) {
+        for (kind, record) in kinds {
+            if let Err(error) = self.statements.add(*kind, record) {
+                notes.push(format!("{of}latencies of {}: {error}; they are not counted", kind.name()));
+            }
         }
     }
 
@@ -279,6 +301,7 @@ impl GatheredRun {
             statements: [second.reads, second.writes, second.other],
             errors: second.errors,
             reconnects: second.reconnects,
+            queued: second.queued,
         };
         if !self.merging.take(number, part) {
             note("it came after a minute of later ones and is not counted".to_owned());

@@ -4,9 +4,13 @@ use super::conclude;
 use crate::plan::Plan;
 use crate::result::{Entry, line};
 
-/// Each a plan and, below it, the entries of a small journal: of one instance, and of two with an observer.
-const SEEDS: [&str; 2] =
-    [include_str!("../../fuzz/seeds/result/whole"), include_str!("../../fuzz/seeds/result/fleet")];
+/// Each a plan and, below it, the entries of a small journal: of one instance, of two with an observer, and of an
+/// open loop.
+const SEEDS: [&str; 3] = [
+    include_str!("../../fuzz/seeds/result/whole"),
+    include_str!("../../fuzz/seeds/result/fleet"),
+    include_str!("../../fuzz/seeds/result/open"),
+];
 const EXTREMES: [&str; 5] =
     ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "4294967295", "-1"];
 

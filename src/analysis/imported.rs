@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
-use super::{Outcome, ResultAnalysis, RunAnalysis, SecondPoint};
+use super::{LoadAnalysis, Outcome, ResultAnalysis, RunAnalysis, SecondPoint};
 use crate::result::import::Import;
 use crate::sysbench::{Dialect, Interval, Summary, SysbenchRun};
 
@@ -32,6 +32,7 @@ pub fn conclude(result: &Path, import: Import) -> ResultAnalysis {
         environment: Vec::new(),
         dataset: None,
         runs,
+        ramp: None,
         notes: import.log.notes,
     }
 }
@@ -70,6 +71,7 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
         observers: Vec::new(),
         fairness: None,
         others_print: None,
+        load: LoadAnalysis::default(),
         findings: Vec::new(),
         imported: Some(imported),
     }

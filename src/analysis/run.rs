@@ -1,10 +1,11 @@
 //! The figures of one run.
 
-use super::figures::{Figures, Telemetry, figures, percentiles};
+use super::figures::{Figures, Telemetry, Unfinished, figures, percentiles, unfinished};
 use super::findings::{self, Evidence, InFlight};
 use super::fleet::{self, InstanceAnalysis, InstanceSecond, ObserverAnalysis, SegmentAnalysis};
 use super::gather::Gathered;
 use super::gather_run::{GatheredInstance, GatheredRun};
+use super::load::analyze_load;
 use super::merging::{SegmentTotals, Totals};
 use super::samples::ServerMoment;
 use super::window::Ends;
@@ -34,7 +35,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         })
         .collect();
     let together = headline.map(|(_, totals)| {
-        let ages = in_flight.as_ref().map_or(&[][..], |in_flight| &in_flight.ages_ns);
+        let ages = in_flight.as_ref().map_or(&[][..], |in_flight| &in_flight.unfinished);
         all_as_one(&totals.all, ages, &views)
     });
     let per_instance = views.iter().map(|view| view.analysis(run, gathered)).collect::<Vec<_>>();
@@ -58,6 +59,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         others_print: compared.and_then(fleet::others_print),
         observers: observers(run, headline.map(|(_, totals)| &totals.all)),
         per_instance,
+        load: analyze_load(run),
         findings: Vec::new(),
         imported: None,
     };
@@ -99,20 +101,20 @@ fn in_flight(run: &GatheredRun, headline: Option<&SegmentTotals>) -> Option<InFl
     if totals.all.span_ns().0 != 0 || run.instances.len() < run.plan.instances as usize {
         return None;
     }
-    let mut all = InFlight { ages_ns: Vec::new(), carried_in_ns: 0.0 };
+    let mut all = InFlight { unfinished: Vec::new(), carried_in_ns: 0.0 };
     for (instance, own) in run.instances.iter().zip(&totals.each) {
-        all.ages_ns.extend(ages_at_end(instance, own)?);
+        all.unfinished.extend(unfinished_at_end(instance, own)?);
         all.carried_in_ns += instance.ended.as_ref()?.carried_in_ns as f64;
     }
     Some(all)
 }
 
-/// Ages of what was in flight at the end of these seconds of an instance, ns; unknown unless its load lived
-/// to say so, and ended where they end.
-fn ages_at_end<'a>(instance: &'a GatheredInstance, totals: &Totals) -> Option<&'a [u64]> {
+/// What had not completed at the end of these seconds of an instance; unknown unless its load lived to say
+/// so, and ended where they end.
+fn unfinished_at_end(instance: &GatheredInstance, totals: &Totals) -> Option<Vec<Unfinished>> {
     let ended = instance.ended.as_ref()?;
     let is_end = i64::try_from(ended.measured_ns).is_ok_and(|end_ns| end_ns == totals.span_ns().1);
-    is_end.then_some(&ended.in_flight_ns)
+    is_end.then(|| unfinished(ended))
 }
 
 /// One instance with its samples at the ends of the interval that counts.
@@ -150,7 +152,7 @@ impl<'a> View<'a> {
 
     fn analysis(&self, run: &GatheredRun, gathered: &Gathered) -> InstanceAnalysis {
         let instance = self.instance;
-        let ages = ages_at_end(instance, self.totals).unwrap_or_default();
+        let unfinished = unfinished_at_end(instance, self.totals).unwrap_or_default();
         let telemetry =
             Telemetry { device: self.device(), cpu: self.cpu(), rate: &|counter| self.rate(counter) };
         let disk = self.host.as_ref().zip(instance.samples.device.as_deref());
@@ -159,7 +161,7 @@ impl<'a> View<'a> {
         InstanceAnalysis {
             host: instance.host.clone(),
             device_name: disk.map(|(first, _)| first.name.clone()),
-            figures: figures(self.totals, ages, &telemetry),
+            figures: figures(self.totals, &unfinished, &telemetry),
             last_second: instance.last_second().filter(|second| *second >= 0),
             lost: lost.filter(|_| run.is_fleet()),
             series: instance
@@ -185,13 +187,13 @@ fn lost(instance: &GatheredInstance, gathered: &Gathered) -> String {
 }
 
 /// Figures of all instances together.
-fn all_as_one(totals: &Totals, ages_ns: &[u64], views: &[View]) -> Figures {
+fn all_as_one(totals: &Totals, unfinished: &[Unfinished], views: &[View]) -> Figures {
     let telemetry = Telemetry {
         device: series::devices_as_one(&views.iter().map(View::device).collect::<Vec<_>>()),
         cpu: series::processors_as_one(&views.iter().map(View::cpu).collect::<Vec<_>>()),
         rate: &|counter| views.iter().map(|view| view.rate(counter)).sum(),
     };
-    figures(totals, ages_ns, &telemetry)
+    figures(totals, unfinished, &telemetry)
 }
 
 /// The name of the one device; for several what they are, in words.

@@ -38,10 +38,15 @@ impl HostSamples {
     }
 }
 
+/// Counters of which one that goes back tells that the server was started anew.
+const ONLY_GROW: [&str; 3] = ["Innodb_buffer_pool_read_requests", "Innodb_data_written", "Questions"];
+
 /// Server counters at a moment. Samples in a row share the names.
 pub struct ServerMoment {
     /// The moment, ns of the host's monotonic clock.
     pub at_ns: i64,
+    /// How often the server had been started anew since the first sample, as far as samples tell.
+    pub restarts: u32,
     names: Rc<[String]>,
     values: Box<[i64]>,
 }
@@ -53,7 +58,13 @@ impl ServerMoment {
         let same = |names: &&Rc<[String]>| names.iter().eq(counters.keys());
         let names = before.map(|before| &before.names).filter(same).cloned();
         let names = names.unwrap_or_else(|| counters.keys().cloned().collect());
-        Self { at_ns, names, values: BTreeMap::into_values(counters).collect() }
+        let went_back = |name: &str| {
+            let then = before.and_then(|before| before.value(name));
+            then.zip(counters.get(name)).is_some_and(|(then, now)| *now < then)
+        };
+        let anew = u32::from(ONLY_GROW.iter().any(|name| went_back(name)));
+        let restarts = before.map_or(0, |before| before.restarts.saturating_add(anew));
+        Self { at_ns, restarts, names, values: BTreeMap::into_values(counters).collect() }
     }
 
     /// A counter or gauge; `None` when the server lacks it.

@@ -96,6 +96,8 @@ fn load_point(second: &MergedSecond) -> SecondPoint {
         p99_ms,
         max_ms,
         errors: second.errors as f64,
+        reconnects: second.reconnects,
+        queued: second.queued,
         ..SecondPoint::default()
     }
 }

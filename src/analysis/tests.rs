@@ -1,6 +1,7 @@
 //! Fleets: journals written here, with figures that can be checked by hand.
 
 mod ends;
+mod load;
 mod story;
 
 use super::*;

@@ -76,7 +76,8 @@ impl Ends<'_, ServerMoment> {
     /// How much a counter grew; `None` when the server lacks it or was restarted.
     pub fn growth(&self, counter: &str) -> Option<f64> {
         let (first, last) = (self.first.value(counter)?, self.last.value(counter)?);
-        (first <= last).then(|| last.abs_diff(first) as f64)
+        let same_server = self.first.restarts == self.last.restarts;
+        (same_server && first <= last).then(|| last.abs_diff(first) as f64)
     }
 
     /// A gauge at the start.

@@ -23,6 +23,8 @@ pub struct Chart {
     pub y: Axis,
     /// What is drawn, first at the back.
     pub series: Vec<Series>,
+    /// What stands at some places on x, such as what tells one run from another; written above the points there.
+    pub labels: Vec<(f64, String)>,
     /// A range of x that is set off, such as warm-up.
     pub shaded: Option<Shaded>,
     /// How much room it takes.
@@ -71,6 +73,8 @@ pub enum Style {
     Line,
     /// A line with its points marked.
     Marked,
+    /// Marked points, joined in the order in which they are given: a curve that may turn back on x.
+    Curve,
     /// A line with its area down to the axis filled.
     Area,
     /// An area on top of the stacked series before it.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::fleet;
 use super::imported;
+use super::load;
 use super::number::{self, MISSING, or_missing};
 use crate::analysis::{Figures, Finding, LatencySummary, Outcome, ResultAnalysis, RunAnalysis, Source};
 use crate::plan::{Plan, RunPlan};
@@ -15,6 +16,8 @@ pub(super) struct HeadlineRow {
     pub device: String,
     pub instances: String,
     pub threads: String,
+    /// Transactions that were to arrive in a second at each instance; empty in a closed loop.
+    pub rate: String,
     pub tps: String,
     pub avg_ms: String,
     pub p95_ms: String,
@@ -48,7 +51,8 @@ pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
             return vec![row_without_run(&device, result, result.planned_runs().first())];
         }
         let begun = |number: &usize| result.runs.iter().any(|run| run.number == *number);
-        let missing = (0..result.planned_runs().len()).filter(|number| !begun(number));
+        let needed = result.ramp.as_ref().and_then(|ramp| ramp.last_run).unwrap_or(usize::MAX);
+        let missing = (0..result.planned_runs().len()).filter(|number| !begun(number) && *number <= needed);
         let missing = missing.map(|number| {
             let row = row_without_run(&device, result, result.planned_runs().get(number));
             HeadlineRow { outcome: "NOT RUN".to_owned(), state: "failed", ..row }
@@ -66,6 +70,7 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
         device: device.to_owned(),
         instances: fleet::instances_label(run),
         threads: run.threads.to_string(),
+        rate: rate_label(run.rate_per_s),
         tps: or_missing(figures.tps, |tps| number::decimals(tps, 2)),
         avg_ms: latency(figures.avg_ms),
         p95_ms: latency(figures.p95_ms),
@@ -87,6 +92,11 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
     }
 }
 
+/// The rate of an open loop; nothing in a closed one.
+pub(super) fn rate_label(rate_per_s: Option<u32>) -> String {
+    rate_per_s.map(|rate| number::count(u64::from(rate))).unwrap_or_default()
+}
+
 /// How latencies of a run are written.
 pub(super) fn latency_format(run: &RunAnalysis) -> fn(f64) -> String {
     if run.imported.is_some() { imported::ms } else { number::ms }
@@ -103,6 +113,7 @@ fn row_without_run(device: &str, result: &ResultAnalysis, planned: Option<&RunPl
         device: device.to_owned(),
         instances: planned.map_or_else(missing, |run| run.instances.to_string()),
         threads: planned.map_or_else(missing, |run| run.threads.to_string()),
+        rate: rate_label(planned.and_then(|run| run.rate_per_s)),
         tps: missing(),
         avg_ms: missing(),
         p95_ms: missing(),
@@ -185,8 +196,9 @@ pub(super) fn device_columns(rates: &DeviceRates) -> Vec<(&'static str, String)>
 pub(super) fn in_flight(run: &RunAnalysis) -> Option<String> {
     let latency = run.figures.as_ref()?.latency.as_ref()?;
     let oldest = latency.oldest_in_flight_ms.filter(|oldest| *oldest > latency.peak_ms)?;
+    let state = if run.load.open_loop.is_some() { "in flight, or due and not begun," } else { "in flight" };
     Some(format!(
-        "A transaction in flight at the end was {} ms old: the true peak is at least that, and the 99th percentile \
+        "A transaction {state} at the end was {} ms old: the true peak is at least that, and the 99th percentile \
          up to {} ms.",
         number::ms(oldest),
         number::ms(latency.p99_with_in_flight_ms)
@@ -296,10 +308,13 @@ fn planned_run(run: &RunPlan) -> String {
         run.events.map(|events| format!("{} transactions of each instance", number::count(events))),
     ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+    let rate =
+        run.rate_per_s.map(|rate| format!("{} transactions a second, ", number::count(u64::from(rate))));
     format!(
-        "{} × {} threads, {} s of warm-up, then {} measured, seed {}",
+        "{} × {} threads, {}{} s of warm-up, then {} measured, seed {}",
         run.instances,
         run.threads,
+        rate.unwrap_or_default(),
         number::count(run.warmup_s),
         bounds.join(" or "),
         run.seed
@@ -308,7 +323,7 @@ fn planned_run(run: &RunPlan) -> String {
 
 /// How many transactions a run measured, over what.
 pub(super) fn volume(run: &RunAnalysis) -> String {
-    let load = format!("{}, {} × {} threads", run.workload, run.instances, run.threads);
+    let load = format!("{}, {}", run.workload, load::label(run));
     if run.figures.is_none() && run.imported.is_none() {
         return format!("{load}: no figures of all instances together");
     }

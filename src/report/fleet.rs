@@ -1,24 +1,13 @@
 //! What a run of several instances adds to a report, in words and formatted figures.
 
-use super::document::{HeadlineRow, device_columns, latency_ms, outcome_word};
+use super::document::{HeadlineRow, device_columns, latency_ms, outcome_word, rate_label};
+use super::grid::Grid;
 use super::number::{self, MISSING, or_missing};
 use crate::analysis::{InstanceAnalysis, ResultAnalysis, RunAnalysis, SegmentAnalysis};
 use crate::plan::{IdlePolicy, LossPolicy, Plan};
 
 /// Segments of a run that a report lists.
 const MOST_SEGMENTS: usize = 8;
-
-/// A table: its title, column headers, and formatted cells.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub(super) struct Grid {
-    pub title: String,
-    /// What a reader should know of its columns; empty for nothing.
-    pub hint: &'static str,
-    pub headers: Vec<&'static str>,
-    pub rows: Vec<Vec<String>>,
-    /// How many columns at the beginning are labels, not figures.
-    pub labels: usize,
-}
 
 /// `4`: figures are of all that were planned. Without figures, how many of them took part to the end.
 pub(super) fn instances_label(run: &RunAnalysis) -> String {
@@ -87,6 +76,7 @@ fn segment_row(run: &RunAnalysis, segment: &SegmentAnalysis) -> HeadlineRow {
         device: format!("· seconds {}", between(segment)),
         instances: of_planned(segment.hosts.len(), run),
         threads: run.threads.to_string(),
+        rate: rate_label(run.rate_per_s),
         tps: number::decimals(segment.tps, 2),
         avg_ms: latency(|l| l.avg_ms),
         p95_ms: latency(|l| l.p95_ms),
@@ -295,7 +285,7 @@ pub(super) fn scaling(result: &ResultAnalysis) -> Option<Grid> {
 }
 
 /// Instances, TPS and 99th percentile of each run with a headline, ascending; empty when all runs have
-/// the same number or threads differ as well.
+/// the same number or threads or rates differ as well.
 pub(super) fn scaling_points(result: &ResultAnalysis) -> Vec<(u32, f64, Option<f64>)> {
     let point = |run: &RunAnalysis| {
         let figures = run.figures.as_ref()?;
@@ -303,7 +293,11 @@ pub(super) fn scaling_points(result: &ResultAnalysis) -> Vec<(u32, f64, Option<f
     };
     let mut points: Vec<_> = result.runs.iter().filter_map(point).collect();
     points.sort_by_key(|(count, ..)| *count);
-    let threads = result.runs.iter().map(|run| run.threads).collect::<std::collections::BTreeSet<_>>();
+    let threads = result
+        .runs
+        .iter()
+        .map(|run| (run.threads, run.rate_per_s))
+        .collect::<std::collections::BTreeSet<_>>();
     let differ = points.first().map(|point| point.0) != points.last().map(|point| point.0);
     if differ && threads.len() == 1 { points } else { Vec::new() }
 }

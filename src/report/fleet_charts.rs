@@ -47,6 +47,7 @@ pub(super) fn scaling(result: &ResultAnalysis) -> Vec<Chart> {
         },
         y: Axis::of(Scale::Linear),
         series: vec![Series { name: unit.to_owned(), points: series, style: Style::Marked, colour }],
+        labels: Vec::new(),
         shaded: None,
         size: Size::Half,
         when_empty: "no data: nothing completed".to_owned(),

@@ -8,9 +8,11 @@ use serde::Serialize;
 use super::chart::readout::Readout;
 use super::chart::{Chart, Size, heat, svg};
 use super::document::{self, HeadlineRow};
-use super::fleet::{self, Grid};
+use super::fleet;
+use super::grid::Grid;
+use super::load;
 use super::number;
-use super::{ReportError, fleet_charts, imported, run_charts};
+use super::{ReportError, fleet_charts, imported, run_charts, sweep};
 use crate::analysis::{Finding, Outcome, ResultAnalysis, RunAnalysis, Source};
 
 const TEMPLATE: &str = include_str!("html/template.html");
@@ -28,6 +30,8 @@ struct Page<'a> {
     /// Threads that every run shares; `None` when they differ.
     threads: Option<u32>,
     headline: Vec<HeadlineRow>,
+    /// Transactions arrived at a rate in some runs.
+    open_loop: bool,
     results: Vec<ResultSection<'a>>,
     /// Readouts of all charts in the order of the page, as JSON fit for a script element.
     readouts: String,
@@ -44,8 +48,11 @@ struct ResultSection<'a> {
     outcome: String,
     complete: bool,
     reason: &'a str,
+    ramp: Option<String>,
+    curve: Vec<Figure>,
     scaling: Option<Grid>,
     scaling_charts: Vec<Figure>,
+    settled: Option<Grid>,
     runs: Vec<RunSection<'a>>,
     device_facts: &'a [Pair],
     platform_facts: &'a [Pair],
@@ -67,6 +74,10 @@ struct RunSection<'a> {
     complete: bool,
     reason: &'a str,
     figures: Vec<(&'static str, String)>,
+    open_loop: Option<String>,
+    fairness: Option<String>,
+    /// Counts and statements.
+    load: Vec<Grid>,
     errors_by_code: Option<String>,
     in_flight: Option<String>,
     remarks: Vec<String>,
@@ -111,13 +122,15 @@ pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> 
     let mut readouts = Vec::new();
     let sections =
         results.iter().map(|result| result_section(result, &mut readouts)).collect::<Result<_, _>>()?;
+    let headline = document::headline(results);
     let page = Page {
         drivestone: env!("CARGO_PKG_VERSION"),
         style: STYLE,
         script: SCRIPT,
         title: title(results),
         threads: common_threads(results),
-        headline: document::headline(results),
+        open_loop: headline.iter().any(|row| !row.rate.is_empty()),
+        headline,
         results: sections,
         readouts: json_for_script(&readouts)?,
     };
@@ -169,6 +182,7 @@ fn result_section<'a>(
     readouts: &mut Vec<Readout>,
 ) -> Result<ResultSection<'a>, ReportError> {
     let plan = result.plan();
+    let curve = drawn(sweep::curve(result).into_iter().collect(), readouts)?;
     let scaling_charts = drawn(fleet_charts::scaling(result), readouts)?;
     let runs = result.runs.iter().map(|run| run_section(run, readouts)).collect::<Result<_, _>>()?;
     let overrides = plan.map_or(&[][..], |plan| &plan.profile.overrides);
@@ -182,8 +196,11 @@ fn result_section<'a>(
         outcome: document::outcome_word(result.outcome),
         complete: result.outcome == Outcome::Complete,
         reason: document::reason(result.reason.as_ref()),
+        ramp: load::ramp(result),
+        curve,
         scaling: fleet::scaling(result),
         scaling_charts,
+        settled: load::settled(result),
         runs,
         device_facts: plan.map_or(&[], |plan| &plan.hardware.device),
         platform_facts: plan.map_or(&[], |plan| &plan.hardware.platform),
@@ -230,13 +247,16 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
     let figures_of = run.figures.as_ref();
     let rates = figures_of.and_then(|figures| figures.device.as_ref());
     Ok(RunSection {
-        name: format!("{} × {} threads", run.instances, run.threads),
+        name: load::label(run),
         volume: document::volume(run),
         state: run.outcome.name(),
         outcome: document::outcome_word(run.outcome),
         complete: run.outcome == Outcome::Complete,
         reason: document::reason(run.reason.as_ref()),
         figures: figures(run),
+        open_loop: load::open_loop(run),
+        fairness: load::fairness(run),
+        load: load::counts_grid(run).into_iter().chain(load::statements(run)).collect(),
         errors_by_code: document::errors_by_code(run),
         in_flight: document::in_flight(run),
         remarks: run.imported.as_ref().map(|own| imported::remarks(run, own)).unwrap_or_default(),

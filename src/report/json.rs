@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::ReportError;
 use crate::analysis::{
-    CpuShares, DatasetAnalysis, Fairness, Finding, ImportedRun, ImportedSource, InstanceAnalysis, IoAnatomy,
-    ObserverAnalysis, OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis,
-    Source,
+    CpuShares, DatasetAnalysis, Fairness, Finding, HeadlineFigures, ImportedRun, ImportedSource,
+    InstanceAnalysis, IoAnatomy, LoadAnalysis, ObserverAnalysis, OthersPrint, Outcome, RampAnalysis,
+    ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis, Source,
 };
 use crate::plan::Plan;
 use crate::stats::device::DeviceRates;
@@ -36,6 +36,8 @@ struct ResultEntry<'a> {
     plan: Option<&'a Plan>,
     /// Null when it was measured.
     imported: Option<&'a ImportedSource>,
+    /// The verdict of a ramp; null when the runs were no steps of one.
+    ramp: Option<&'a RampAnalysis>,
     runs: Vec<RunEntry<'a>>,
 }
 
@@ -51,10 +53,13 @@ struct Labelled<'a> {
 /// completed. An imported run has those that its log tells.
 #[derive(Serialize)]
 struct RunEntry<'a> {
+    /// Its place in the plan, which is the order in which runs are made, from 1.
+    number: usize,
     outcome: Outcome,
     reason: Option<&'a str>,
     workload: &'a str,
     threads: u32,
+    rate_per_s: Option<u32>,
     instances: u32,
     instances_present: usize,
     seconds: Option<f64>,
@@ -74,6 +79,8 @@ struct RunEntry<'a> {
     reads: Option<u64>,
     writes: Option<u64>,
     other: Option<u64>,
+    reconnects: Option<u64>,
+    per_second: PerSecond,
     device_name: Option<&'a str>,
     device: Option<DeviceRates>,
     cpu: Option<CpuShares>,
@@ -83,6 +90,7 @@ struct RunEntry<'a> {
     fairness: Option<&'a Fairness>,
     others_print: Option<&'a OthersPrint>,
     observers: &'a [ObserverAnalysis],
+    load: &'a LoadAnalysis,
     findings: &'a [Finding],
     /// The result's plan with this run alone.
     plan: Option<Plan>,
@@ -90,6 +98,17 @@ struct RunEntry<'a> {
     imported: Option<ToldByLog<'a>>,
     percentiles: &'a [(f64, f64)],
     series: &'a [SecondPoint],
+}
+
+/// sysbench's counts over the length of the interval.
+#[derive(Serialize)]
+struct PerSecond {
+    queries: Option<f64>,
+    reads: Option<f64>,
+    writes: Option<f64>,
+    other: Option<f64>,
+    errors: Option<f64>,
+    reconnects: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -127,6 +146,7 @@ fn result_entry(result: &ResultAnalysis) -> ResultEntry<'_> {
             Source::Measured(_) => None,
             Source::Imported(source) => Some(source),
         },
+        ramp: result.ramp.as_ref(),
         runs: runs.collect(),
     }
 }
@@ -138,11 +158,14 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
     let figures = run.figures.as_ref();
     let latency = figures.and_then(|f| f.latency.as_ref());
     let headline = run.headline_figures();
+    let reconnects = figures.map(|f| f.reconnects);
     RunEntry {
+        number: run.number + 1,
         outcome: run.outcome,
         reason: run.reason.as_deref(),
         workload: &run.workload,
         threads: run.threads,
+        rate_per_s: run.rate_per_s,
         instances: run.instances,
         instances_present: run.instances_present,
         seconds: headline.seconds,
@@ -162,6 +185,8 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         reads: headline.reads,
         writes: headline.writes,
         other: headline.other,
+        reconnects,
+        per_second: per_second(&headline, reconnects),
         device_name: run.device_name.as_deref(),
         device: figures.and_then(|f| f.device),
         cpu: figures.and_then(|f| f.cpu),
@@ -171,11 +196,26 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         fairness: run.fairness.as_ref(),
         others_print: run.others_print.as_ref(),
         observers: &run.observers,
+        load: &run.load,
         findings: &run.findings,
         plan,
         imported: run.imported.as_ref().map(told_by_log),
         percentiles: &run.percentiles,
         series: &run.series,
+    }
+}
+
+fn per_second(headline: &HeadlineFigures, reconnects: Option<u64>) -> PerSecond {
+    let seconds = headline.seconds.filter(|seconds| *seconds > 0.0);
+    let rate = |count: Option<u64>| Some(count? as f64 / seconds?);
+    let HeadlineFigures { reads, writes, other, errors, .. } = *headline;
+    PerSecond {
+        queries: rate([reads, writes, other].into_iter().sum()),
+        reads: rate(reads),
+        writes: rate(writes),
+        other: rate(other),
+        errors: rate(errors),
+        reconnects: rate(reconnects),
     }
 }
 

@@ -18,7 +18,9 @@ pub(super) fn charts(run: &RunAnalysis) -> Vec<Chart> {
     if let Some(imported) = &run.imported {
         return told(points, imported);
     }
-    let mut charts = vec![throughput(points), latency(points), percentiles(run)];
+    let mut charts = vec![throughput(points), latency(points)];
+    charts.extend(run.load.open_loop.map(|_| queue(points)));
+    charts.push(percentiles(run));
     charts.extend(device(points));
     charts.push(host(points));
     charts.extend(database(points));
@@ -55,6 +57,15 @@ fn throughput(points: &[SecondPoint]) -> Chart {
     Chart { size: Size::Wide, ..over_time(points, "Throughput", "TPS", vec![tps]) }
 }
 
+fn queue(points: &[SecondPoint]) -> Chart {
+    let queued = line(points, "due and not begun", Colour::Purple, |p| p.queued.map(|n| n as f64));
+    let queued = Series { style: Style::Area, ..queued };
+    Chart {
+        size: Size::Wide,
+        ..over_time(points, "Queue at the end of each second", "transactions", vec![queued])
+    }
+}
+
 fn latency(points: &[SecondPoint]) -> Chart {
     let series = vec![
         line(points, "maximum", Colour::Grey, |p| p.max_ms),
@@ -79,6 +90,7 @@ fn percentiles(run: &RunAnalysis) -> Chart {
         x: Axis { label: "Percentile of transactions (%)".to_owned(), scale, bounds: None },
         y: Axis::of(Scale::Linear),
         series: vec![all],
+        labels: Vec::new(),
         shaded: None,
         size: Size::Wide,
         when_empty: match run.figures {
@@ -156,8 +168,11 @@ fn database(points: &[SecondPoint]) -> Vec<Chart> {
 }
 
 fn errors(points: &[SecondPoint]) -> Chart {
-    let errors = line(points, "errors", Colour::Blue, |p| Some(p.errors));
-    over_time(points, "SQL errors", "per second", vec![errors])
+    let mut series = vec![line(points, "errors", Colour::Blue, |p| Some(p.errors))];
+    if points.iter().any(|p| p.reconnects > 0) {
+        series.push(line(points, "reconnects", Colour::Vermilion, |p| Some(p.reconnects as f64)));
+    }
+    over_time(points, "SQL errors", "per second", series)
 }
 
 /// A chart over the seconds of a run, its warm-up shaded.
@@ -171,6 +186,7 @@ fn over_time(points: &[SecondPoint], title: &str, unit: &str, series: Vec<Series
         x: Axis { label: TIME.to_owned(), ..Axis::of(Scale::Seconds) },
         y: Axis::of(Scale::Linear),
         series,
+        labels: Vec::new(),
         shaded: (first < 0).then_some(shaded),
         size: Size::Half,
         when_empty: NOT_SAMPLED.to_owned(),

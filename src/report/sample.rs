@@ -2,13 +2,14 @@
 
 pub(super) mod fleet;
 mod imported;
+mod ramp;
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use crate::analysis::{
-    CpuShares, DatasetAnalysis, Figures, Finding, IoAnatomy, LatencySummary, Outcome, ResultAnalysis,
-    RunAnalysis, SecondPoint, Source,
+    CpuShares, DatasetAnalysis, Figures, Finding, IoAnatomy, LatencySummary, LoadAnalysis, Outcome,
+    ResultAnalysis, RunAnalysis, SecondPoint, Source, StatementLatency, ThreadFairness,
 };
 use crate::plan::estimate::Estimate;
 use crate::plan::{
@@ -18,9 +19,11 @@ use crate::plan::{
 use crate::protocol::job::{Dataset, IgnoredErrors, SettleJob, Transport};
 use crate::stats::device::DeviceRates;
 use crate::workload::schema::TableSchema;
+use crate::workload::statement::StatementKind;
 use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 
 pub(super) use imported::imported;
+pub(super) use ramp::ramp;
 
 /// A result as planned, with one run of 60 s.
 pub(super) fn complete() -> ResultAnalysis {
@@ -47,6 +50,7 @@ pub(super) fn complete() -> ResultAnalysis {
             file_bytes: 1_996_488_704,
         }),
         runs: vec![run(60)],
+        ramp: None,
         notes: vec!["the dataset was changed by 2 runs before this one".into()],
     }
 }
@@ -98,6 +102,7 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         observers: Vec::new(),
         fairness: None,
         others_print: None,
+        load: load(),
         findings: findings(),
         imported: None,
     }
@@ -108,6 +113,35 @@ pub(super) fn plan_of(result: &mut ResultAnalysis) -> &mut Plan {
     match &mut result.source {
         Source::Measured(plan) => plan,
         Source::Imported(source) => panic!("{} has no plan", source.name),
+    }
+}
+
+/// A commit takes longest.
+fn load() -> LoadAnalysis {
+    let statement = |kind, count, avg_ms: f64, time_share| StatementLatency {
+        kind,
+        count,
+        avg_ms,
+        p99_ms: avg_ms * 4.2,
+        max_ms: avg_ms * 61.0,
+        time_share,
+    };
+    LoadAnalysis {
+        statements: vec![
+            statement(StatementKind::Begin, 77_054, 0.052, 0.002),
+            statement(StatementKind::PointSelect, 770_540, 1.31, 0.533),
+            statement(StatementKind::IndexUpdate, 77_054, 2.44, 0.099),
+            statement(StatementKind::Commit, 77_054, 8.98, 0.366),
+        ],
+        threads: Some(ThreadFairness {
+            threads: 32,
+            events_avg: 2_407.94,
+            events_stddev: 21.43,
+            busy_avg_s: 59.9871,
+            busy_stddev_s: 0.01,
+        }),
+        rows_added: Some(0),
+        ..LoadAnalysis::default()
     }
 }
 
@@ -180,6 +214,8 @@ fn second(second: i64) -> SecondPoint {
         max_ms: latency(avg * spike * (4.0 + noise(second, 3)) * if second == 39 { 8.0 } else { 1.0 }),
         percentile_ms: None,
         errors: f64::from(u8::from(second % 9 == 4)),
+        reconnects: 0,
+        queued: None,
         device: (second != 20).then(|| rates(level.max(0.02))),
         cpu: Some(cpu(level)),
         io_some: Some((0.82 + 0.05 * noise(second, 4)) * level),

@@ -6,8 +6,10 @@ use comfy_table::{
 };
 
 use super::document::{self, HeadlineRow};
-use super::fleet::{self, Grid};
+use super::fleet;
+use super::grid::Grid;
 use super::imported;
+use super::load;
 use super::number::{self, or_missing};
 use super::visible::visible;
 use crate::analysis::{Figures, ImportedRun, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis, Source};
@@ -29,23 +31,21 @@ pub(super) fn render(results: &[ResultAnalysis]) -> String {
         vec![results.iter().map(|result| title(result, results.len())).collect(), headline(results)];
     let several = results.iter().map(|result| result.runs.len()).sum::<usize>() > 1;
     for result in results {
-        if let Some(mut grid) = fleet::scaling(result) {
-            if results.len() > 1 {
-                grid.title += &format!(" on {}", document::device_label(result));
-            }
+        let on = match results.len() {
+            1 => String::new(),
+            _ => format!(" on {}", document::device_label(result)),
+        };
+        blocks.extend(load::ramp(result).map(|verdict| wrapped(&format!("Ramp{on}: {verdict}"))));
+        for mut grid in fleet::scaling(result).into_iter().chain(load::settled(result)) {
+            grid.title += &on;
             blocks.push(grid_text(&grid));
         }
         for run in &result.runs {
             blocks.push(details(result, run, several));
         }
         if !result.notes.is_empty() {
-            let of = if results.len() > 1 {
-                format!(" on {}", document::device_label(result))
-            } else {
-                String::new()
-            };
             blocks.push(listed(
-                &format!("Notes{of}"),
+                &format!("Notes{on}"),
                 result.notes.iter().map(|note| vec!["-".to_owned(), note.clone()]),
             ));
         }
@@ -78,14 +78,21 @@ fn title(result: &ResultAnalysis, results: usize) -> String {
 }
 
 fn headline(results: &[ResultAnalysis]) -> String {
-    let headers =
-        ["Device", "Inst", "Threads", "TPS", "Avg ms", "p95 ms", "p99 ms", "Peak ms", "Errors", "Outcome"];
+    let rows = document::headline(results);
+    let open = rows.iter().any(|row| !row.rate.is_empty());
+    let mut headers = vec![
+        "Device", "Inst", "Threads", "TPS", "Avg ms", "p95 ms", "p99 ms", "Peak ms", "Errors", "Outcome",
+    ];
+    if open {
+        headers.insert(3, "Rate");
+    }
     let mut table = ruled(&headers);
-    for row in document::headline(results) {
+    for row in rows {
         let HeadlineRow {
             device,
             instances,
             threads,
+            rate,
             tps,
             avg_ms,
             p95_ms,
@@ -95,9 +102,14 @@ fn headline(results: &[ResultAnalysis]) -> String {
             outcome,
             ..
         } = row;
-        table.add_row([device, instances, threads, tps, avg_ms, p95_ms, p99_ms, peak_ms, errors, outcome]);
+        let mut cells =
+            vec![device, instances, threads, tps, avg_ms, p95_ms, p99_ms, peak_ms, errors, outcome];
+        if open {
+            cells.insert(3, rate);
+        }
+        table.add_row(cells);
     }
-    lay_out(&mut table, 1..headers.len() - 1, 16);
+    lay_out(&mut table, 1..headers.len() - 1, if open { 12 } else { 16 });
     text(&table)
 }
 
@@ -105,13 +117,15 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     let mut out = String::new();
     if several {
         let label = document::device_label(result);
-        out += &wrapped(&format!("== {label}, {} × {} threads", run.instances, run.threads));
+        out += &wrapped(&format!("== {label}, {}", load::label(run)));
     }
     if run.outcome != Outcome::Complete {
         let (word, reason) = (document::outcome_word(run.outcome), document::reason(run.reason.as_ref()));
         out += &wrapped(&format!("{word}: {reason}"));
     }
     out += &wrapped(&document::volume(run));
+    let of_load = [load::counts_text(run), load::open_loop(run), load::fairness(run)];
+    of_load.into_iter().flatten().for_each(|text| out += &wrapped(&text));
     out += &document::errors_by_code(run)
         .map(|codes| wrapped(&format!("SQL errors: {codes}")))
         .unwrap_or_default();
@@ -127,7 +141,7 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
         out += &device(run);
         out.push('\n');
     }
-    for grid in fleet::grids(run) {
+    for grid in load::longest_statements(run).into_iter().chain(fleet::grids(run)) {
         out += &grid_text(&grid);
         out.push('\n');
     }
@@ -292,6 +306,11 @@ mod tests {
     }
 
     #[test]
+    fn golden_ramp() {
+        insta::assert_snapshot!(render(&[sample::ramp()]));
+    }
+
+    #[test]
     fn golden_fleets_that_lost_an_instance() {
         insta::assert_snapshot!(render(&[sample::fleet::lost(41), sample::fleet::lost(12)]));
     }
@@ -301,7 +320,7 @@ mod tests {
         let fleets = [sample::fleet::sweep(&[4, 16], 60), sample::fleet::lost(12)];
         let fleets = render(&fleets);
         assert!(fleets.lines().all(|line| line.chars().count() <= 100), "{fleets}");
-        let all = render(&[sample::complete(), sample::partial(), sample::failed()]);
+        let all = render(&[sample::complete(), sample::partial(), sample::failed(), sample::ramp()]);
         let widest = all.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{widest:?}\n{all}");
     }

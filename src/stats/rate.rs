@@ -9,8 +9,14 @@ const CHANCE: f64 = 4.0;
 /// chance: the number of arrivals has a variance of its own mean.
 #[must_use]
 pub fn is_kept(rate_per_s: f64, seconds: f64, completed: u64) -> bool {
+    completed as f64 >= least_kept(rate_per_s, seconds)
+}
+
+/// The fewest transactions that count as kept; below 0 where chance allows for none.
+#[must_use]
+pub fn least_kept(rate_per_s: f64, seconds: f64) -> f64 {
     let asked = rate_per_s * seconds;
-    completed as f64 >= KEPT * asked - CHANCE * asked.sqrt()
+    KEPT * asked - CHANCE * asked.sqrt()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const STALLED: f64 = 0.5;
 
 /// Device-bound (holds), CPU-bound (does not), or undetermined.
 ///
-/// Device waits are pages read × r_await plus, for each commit, one log write and flush. %util is not
+/// Device waits are pages read × r_await plus, for each commit that changed a row, one log write and flush. %util is not
 /// used: on devices that work in parallel it says nothing about their limit.
 pub fn device_bound(evidence: &Evidence) -> Checked {
     let (id, title) = ("device_bound", "Device-bound");
@@ -25,9 +25,14 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
     let idle = cpu.idle + cpu.iowait;
     let processors =
         format!("the host's processors {:.1} % busy, whoever kept them so", (1.0 - idle) * 100.0);
-    let explained = waits_ms(evidence).map(|waits| waits / latency.avg_ms);
+    let (time, time_ms) = match evidence.run.plan.rate_per_s {
+        None => ("average latency", Some(latency.avg_ms)),
+        // Waiting for a free thread is no work of the device's.
+        Some(_) => ("time that statements took", statements_ms(evidence)),
+    };
+    let explained = waits_ms(evidence).zip(time_ms).map(|(waits, time_ms)| waits / time_ms);
     let waits = match explained {
-        Some(share) => format!("device waits explain {:.0} % of the average latency", share * 100.0),
+        Some(share) => format!("device waits explain {:.0} % of the {time}", share * 100.0),
         None => "device waits are unknown".to_owned(),
     };
     let stalled = evidence.host.and_then(|ends| ends.io_stalled(|pressure| pressure.full_us));
@@ -39,7 +44,7 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
     if idle >= IDLE && explained.is_some_and(|share| share >= EXPLAINED) {
         let finding = Finding { id, title, holds: Some(true), text: format!("device-bound: {figures}") };
         let percent = explained.unwrap_or(0.0) * 100.0;
-        return Checked::by(finding, percent, 0, "% of the average latency explained by device waits");
+        return Checked::by(finding, percent, 0, "% of the time explained by device waits");
     }
     if idle >= IDLE && stalled.is_some_and(|share| share >= STALLED) {
         let text = format!("device-bound, with the waits above the block layer: {figures}");
@@ -51,6 +56,14 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
     Finding { id, title, holds: None, text: format!("undetermined: {figures}") }.into()
 }
 
+/// What the statements of one transaction took, ms, on average over all instances.
+fn statements_ms(evidence: &Evidence) -> Option<f64> {
+    let measured = evidence.run.merging.seconds.iter().filter(|second| second.second >= 0);
+    let transactions: f64 = measured.map(|second| second.transactions as f64).sum();
+    let sum_ns = evidence.run.statements.sum_ns()?;
+    (transactions > 0.0 && sum_ns > 0.0).then(|| sum_ns / transactions / 1e6)
+}
+
 /// Device waits of one transaction, ms.
 fn waits_ms(evidence: &Evidence) -> Option<f64> {
     let device = evidence.figures.device?;
@@ -59,5 +72,6 @@ fn waits_ms(evidence: &Evidence) -> Option<f64> {
     let waits_for_log = evidence.variable("innodb_flush_log_at_trx_commit") == Some("1");
     let sync_ms =
         if waits_for_log { device.write_await_ms + device.flush_await_ms.unwrap_or(0.0) } else { 0.0 };
-    Some(reads * device.read_await_ms + sync_ms)
+    let commits = evidence.changing_commits() / evidence.figures.transactions.max(1) as f64;
+    Some(reads * device.read_await_ms + commits * sync_ms)
 }

@@ -29,20 +29,23 @@ pub fn durable_commits(evidence: &Evidence) -> Checked {
     if !wrong.is_empty() {
         return Finding { id, title, holds: Some(false), text: wrong.join("; ") }.into();
     }
-    let transactions = evidence.figures.transactions as f64;
-    let Some(syncs) = evidence.growth("Innodb_data_fsyncs").filter(|_| transactions > 0.0) else {
+    if evidence.plan.workload.is_read_only() {
+        return unknown(id, title, "the settings are durable; the workload writes nothing to make so").into();
+    }
+    let commits = evidence.changing_commits();
+    let Some(syncs) = evidence.growth("Innodb_data_fsyncs").filter(|_| commits > 0.0) else {
         return unknown(id, title, "the settings are durable; the server's syncs were not sampled").into();
     };
-    let needed = transactions / f64::from(evidence.threads());
+    let needed = commits / f64::from(evidence.threads());
     let mut text = format!(
-        "settings are durable, and {syncs:.0} syncs stand beside {transactions:.0} commits of {} threads",
+        "settings are durable, and {syncs:.0} syncs stand beside {commits:.0} commits of {} threads",
         evidence.threads()
     );
     if syncs < needed {
         text += &format!(", fewer than the {needed:.0} that they need at least");
     }
     let finding = Finding { id, title, holds: Some(syncs >= needed), text };
-    Checked::by(finding, syncs / transactions, 2, "syncs a commit")
+    Checked::by(finding, syncs / commits, 2, "syncs a commit")
 }
 
 /// The result is written elsewhere than on the device under test. Only the instance on the coordinator's

@@ -1,7 +1,7 @@
 //! A chart worked out: thinned, stacked, and placed along its axes.
 
 use super::thin::{Extremes, Stretches, extremes, middle};
-use super::{Axis, Chart, Style};
+use super::{Axis, Chart, Series, Style};
 
 /// Places to draw and the values behind them.
 pub(super) struct Prepared {
@@ -21,6 +21,8 @@ pub(super) struct PreparedSeries {
     pub places: Vec<Extremes>,
     /// Lowest and highest value of each stretch, not stacked.
     pub values: Vec<Option<(f64, f64)>>,
+    /// Of a curve: places in the order given, cut at gaps.
+    pub curve: Option<Vec<Vec<(f64, f64)>>>,
 }
 
 impl PreparedSeries {
@@ -31,6 +33,9 @@ impl PreparedSeries {
 
     /// Runs of places without a gap.
     pub(super) fn unbroken(&self) -> Vec<Vec<(f64, f64)>> {
+        if let Some(curve) = &self.curve {
+            return curve.clone();
+        }
         let runs = self.places.split(Vec::is_empty);
         runs.filter(|run| !run.is_empty()).map(<[Extremes]>::concat).collect()
     }
@@ -56,7 +61,8 @@ impl Prepared {
             }
             let place = |&(x, y): &(f64, f64)| Some((chart.x.scale.place(x)?, chart.y.scale.place(y)?));
             let places = places.iter().map(|stretch| stretch.iter().filter_map(place).collect()).collect();
-            series.push(PreparedSeries { places, values });
+            let curve = (one.style == Style::Curve).then(|| in_order(one, place));
+            series.push(PreparedSeries { places, values, curve });
         }
         let all = || series.iter().flat_map(|s| s.places.iter().flatten());
         let shown = stretches
@@ -66,11 +72,21 @@ impl Prepared {
         let x_spread = shown.fold(None, |spread, (first, last)| widen(widen(spread, first), last));
         let x = range(&chart.x, x_spread, false);
         let y = range(&chart.y, all().fold(None, |spread, point| widen(spread, point.1)), true);
-        for point in series.iter_mut().flat_map(|s| s.places.iter_mut().flatten()) {
-            *point = (point.0.clamp(x.0, x.1), point.1.clamp(y.0, y.1));
+        for one in &mut series {
+            let curve = one.curve.iter_mut().flatten().flatten();
+            for point in one.places.iter_mut().flatten().chain(curve) {
+                *point = (point.0.clamp(x.0, x.1), point.1.clamp(y.0, y.1));
+            }
         }
         Self { x, y, stretches: stretches.bounds(), series }
     }
+}
+
+/// The places of a curve, cut where there is a gap.
+fn in_order(series: &Series, place: impl Fn(&(f64, f64)) -> Option<(f64, f64)>) -> Vec<Vec<(f64, f64)>> {
+    let places: Vec<_> = series.points.iter().map(|(x, y)| place(&(*x, (*y)?))).collect();
+    let runs = places.split(Option::is_none).filter(|run| !run.is_empty());
+    runs.map(|run| run.iter().flatten().copied().collect()).collect()
 }
 
 fn lowest_and_highest(values: &[(f64, f64)]) -> Option<(f64, f64)> {

@@ -52,18 +52,27 @@ impl Readout {
         Self {
             plot: [across.start, across.end, down.start, down.end],
             px: stretches.iter().map(|(first, last)| pixel(*first).midpoint(pixel(*last))).collect(),
-            at: stretches.iter().map(|bounds| at(chart.x.scale, *bounds)).collect(),
+            at: stretches.iter().map(|bounds| labelled(chart, *bounds)).collect(),
             unit: chart.unit.clone(),
             series: series.collect(),
         }
     }
 }
 
+/// A stretch with the labels that stand in it.
+fn labelled(chart: &Chart, bounds: (f64, f64)) -> String {
+    let within = chart.labels.iter().filter(|(x, _)| (bounds.0..=bounds.1).contains(x));
+    let labels: Vec<&str> = within.map(|(_, label)| label.as_str()).collect();
+    let at = at(chart.x.scale, bounds);
+    if labels.is_empty() { at } else { format!("{}: {at}", labels.join("; ")) }
+}
+
 fn at(scale: Scale, bounds: (f64, f64)) -> String {
     match scale {
         Scale::Seconds => format!("{} s", between(Some(bounds), |s| number::decimals(s, 0))),
         Scale::Nines { .. } => format!("{} %", between(Some(bounds), percentile)),
-        Scale::Linear | Scale::Whole | Scale::Log => between(Some(bounds), figure),
+        Scale::Whole => between(Some(bounds), |count| number::decimals(count, 0)),
+        Scale::Linear | Scale::Log => between(Some(bounds), figure),
     }
 }
 

@@ -83,6 +83,7 @@ fn draw_into<'a>(svg: &'a mut String, chart: &Chart, prepared: &Prepared) -> Res
         root.draw_text(&chart.when_empty, &text(FONT, &SOFT_INK, HPos::Center, VPos::Center), middle)?;
     }
     draw_all_series(plot, chart, prepared)?;
+    draw_labels(&root, plot, chart, prepared)?;
     let axis = |y| plot.draw(&PathElement::new([(prepared.x.0, y), (prepared.x.1, y)], AXIS.stroke_width(2)));
     axis(prepared.y.0)?;
     let place = |x: f64| plot.map_coordinate(&(x.clamp(prepared.x.0, prepared.x.1), prepared.y.0)).0;
@@ -181,11 +182,12 @@ fn draw_series<'a>(
     let colour = colour_of(series);
     for run in places.unbroken() {
         if let [only] = run.as_slice() {
-            plot.draw(&Circle::new(*only, 4, colour.filled()))?;
+            let radius = if series.style == Style::Curve { 8 } else { 4 };
+            plot.draw(&Circle::new(*only, radius, colour.filled()))?;
             continue;
         }
         let fill = match series.style {
-            Style::Line | Style::Marked => None,
+            Style::Line | Style::Marked | Style::Curve => None,
             Style::Area => Some(colour.mix(0.14)),
             Style::Stacked => Some(colour.mix(1.0)),
         };
@@ -194,12 +196,42 @@ fn draw_series<'a>(
             outline.extend([(last.0, foot), (first.0, foot)]);
             plot.draw(&Polygon::new(outline, fill.filled()))?;
         }
-        if series.style == Style::Marked {
+        if matches!(series.style, Style::Marked | Style::Curve) {
             run.iter().try_for_each(|point| plot.draw(&Circle::new(*point, 8, colour.filled())))?;
         }
         if series.style != Style::Stacked {
             plot.draw(&PathElement::new(run, colour.stroke_width(3)))?;
         }
+    }
+    Ok(())
+}
+
+/// Labels stand above the highest point at their place; one that would cover another is left out.
+fn draw_labels<'a>(
+    root: &Root<'a>,
+    plot: &Plot<'a>,
+    chart: &Chart,
+    prepared: &Prepared,
+) -> Result<(), DrawError<'a>> {
+    let (across, _) = plot.get_pixel_range();
+    let mut taken: Vec<(i32, i32, i32)> = Vec::new();
+    for (at, label) in &chart.labels {
+        let Some(at) = chart.x.scale.place(*at).map(|at| at.clamp(prepared.x.0, prepared.x.1)) else {
+            continue;
+        };
+        let points = prepared.series.iter().flat_map(|own| own.places.iter().flatten());
+        let highest = points.filter(|point| point.0 == at).map(|point| point.1).reduce(f64::max);
+        let Some(highest) = highest else { continue };
+        let (x, y) = plot.map_coordinate(&(at, highest));
+        let half = text_width(label) / 2;
+        let x = x.clamp(across.start + half, (across.end - half).max(across.start + half));
+        let (left, right, base) = (x - half, x + half, y - 16);
+        if taken.iter().any(|other| left < other.1 && other.0 < right && (base - other.2).abs() < FONT as i32)
+        {
+            continue;
+        }
+        taken.push((left, right, base));
+        root.draw_text(label, &text(FONT, &SOFT_INK, HPos::Center, VPos::Bottom), (x, base))?;
     }
     Ok(())
 }

@@ -180,8 +180,28 @@ fn a_sweep_has_scaling_heat_maps_and_observers() {
     let readouts = page.split("id=\"readouts\">").nth(1).unwrap().split("</script>").next().unwrap();
     let readouts: Vec<serde_json::Value> = serde_json::from_str(readouts).unwrap();
     assert_eq!(readouts.len(), page.matches("<figure ").count(), "the script counts figures");
-    let titles = page.split("<figure ").skip(1).map(|figure| figure.contains("Throughput by instances"));
-    assert_eq!(titles.collect::<Vec<_>>()[0], readouts[0]["px"].as_array().unwrap().len() == 2);
+    let titles: Vec<&str> =
+        page.split("<figure ").skip(1).filter_map(|figure| figure.split('"').nth(3)).collect();
+    assert_eq!(titles[..2], ["Latency by throughput", "Throughput by instances"]);
+    let instances: Vec<_> = [0, 1].map(|n| readouts[n]["at"][1].as_str().unwrap()).into();
+    assert_eq!(instances, ["16 instances: 10,358", "16"]);
+}
+
+#[test]
+fn an_open_loop_shows_its_rate_its_queue_and_the_verdict_of_its_ramp() {
+    let page = render(&[sample::ramp()]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    for expected in [
+        "Rate<br>(per s)",
+        "<td class=\"n\">800</td>",
+        "Queue at the end of each second",
+        "<h3>Before each run</h3>",
+        "Latency counts from the moment at which each was due",
+        "Highest rate that held a 99th percentile of at most 60.00 ms: 400 a second",
+    ] {
+        assert!(page.contains(expected), "{expected} is missing");
+    }
+    assert!(!page.contains("NOT RUN"), "a step that is not needed has not failed");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::{complete, pairs, run};
 use crate::analysis::{
-    HeadlineFigures, ImportedRun, ImportedSource, ResultAnalysis, RunAnalysis, SecondPoint, Source,
+    HeadlineFigures, ImportedRun, ImportedSource, LoadAnalysis, ResultAnalysis, RunAnalysis, SecondPoint,
+    Source,
 };
 
 /// A result that was read from a log, with one run.
@@ -28,6 +29,7 @@ pub(in crate::report) fn imported() -> ResultAnalysis {
         device_name: None,
         series: series.collect(),
         percentiles: Vec::new(),
+        load: LoadAnalysis::default(),
         findings: Vec::new(),
         imported: Some(imported_run()),
         ..run(0)

@@ -16,6 +16,7 @@ fn chart(scale: Scale, style: Style, series: Vec<Vec<(f64, Option<f64>)>>) -> Ch
         x: Axis { label: "Time (s)".into(), ..Axis::of(Scale::Seconds) },
         y: Axis::of(scale),
         series: series.collect(),
+        labels: Vec::new(),
         shaded: Some(Shaded { from: -2.0, to: 0.0, label: "warm-up".into() }),
         size: Size::Half,
         when_empty: "no data".into(),

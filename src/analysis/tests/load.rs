@@ -1,0 +1,229 @@
+//! Open loops, ramps, statements, restarts: what the load threads tell beside their figures.
+
+use super::story::{Line, Story, conclude_records, name};
+use super::*;
+use crate::plan::RampPlan;
+use crate::protocol::Event;
+use crate::protocol::event::{LatencyRecord, LoadEnded, Settled};
+use crate::result::{COORDINATOR, Record};
+use crate::stats::latency::StatementHistogram;
+use crate::workload::WorkloadKind;
+use crate::workload::statement::StatementKind;
+
+/// The story of one instance: 400 transactions a second, 10 ms each, for 6 s.
+fn one() -> Story {
+    Story { mixes: vec![vec![(400, 10_000_000)]], ..Story::default() }
+}
+
+/// The lines with every load's end changed.
+fn with_end(lines: Vec<Line>, change: impl Fn(&mut LoadEnded)) -> Vec<Line> {
+    let each = lines.into_iter().map(|(from, record)| match record {
+        Record::Event(Event::LoadEnded(mut ended)) => {
+            change(&mut ended);
+            (from, Record::Event(Event::LoadEnded(ended)))
+        }
+        other => (from, other),
+    });
+    each.collect()
+}
+
+/// One run of an open loop with this rate, that left so many unserved, the oldest for so long.
+fn open(rate: u32, unserved: (u64, u64)) -> ResultAnalysis {
+    let mut plan = one().plan();
+    plan.runs[0].rate_per_s = Some(rate);
+    let mut lines = with_end(one().records(), |ended| ended.unserved = Some(unserved));
+    for (_, record) in &mut lines {
+        if let Record::Event(Event::LoadSecond(second)) = record {
+            second.queued = Some(unserved.0.saturating_mul(u64::try_from(second.second + 1).unwrap()) / 6);
+        }
+    }
+    conclude_records(plan, lines)
+}
+
+#[test]
+fn a_rate_holds_within_chance_or_is_called_saturated() {
+    // 2,400 are done. Of 2,616 asked for 99 % less 4 × √2,616 is 2,385; of 2,640, 2,408.
+    for (rate, unserved, holds) in [
+        (400, (0, 0), Some(true)),
+        (436, (3, 1_000_000), Some(true)),
+        (440, (0, 0), Some(false)),
+        (400, (401, 900_000_000), Some(false)),
+    ] {
+        let run = open(rate, unserved).runs.remove(0);
+        let found = finding(&run, "rate_held");
+        assert_eq!(found.holds, holds, "{rate}, {unserved:?}: {}", found.text);
+        assert_eq!(found.text.starts_with("saturated"), holds == Some(false), "{}", found.text);
+        assert!(run.findings.iter().all(|finding| finding.id != "closed_loop"));
+    }
+    assert!(one().run().findings.iter().all(|finding| finding.id != "rate_held"));
+}
+
+#[test]
+fn what_nobody_began_with_raises_tail_and_peak() {
+    let run = open(400, (2_000, 4_000_000_000)).runs.remove(0);
+    let latency = run.figures.as_ref().unwrap().latency.unwrap();
+    assert_eq!((latency.p99_ms, latency.oldest_in_flight_ms), (10.0, Some(4_000.0)));
+    // 2,400 done, 4 in flight, 2,000 waiting for up to 4 s: the slowest 44 of 4,404 waited over 3.9 s.
+    let with = latency.p99_with_in_flight_ms;
+    assert!((3_900.0..=4_000.0).contains(&with), "{with}");
+    assert_eq!(finding(&run, "in_flight_at_end").holds, Some(false));
+    let told = run.load.open_loop.unwrap();
+    assert_eq!((told.unserved, told.longest_queue, told.asked_per_s), (Some(2_000), Some(2_000), 400.0));
+    assert_eq!(run.series.last().unwrap().queued, Some(2_000));
+}
+
+#[test]
+fn no_number_of_unserved_is_too_large() {
+    for unserved in [(u64::MAX, u64::MAX), (1, u64::MAX), (u64::MAX, 0)] {
+        let run = open(400, unserved).runs.remove(0);
+        assert_eq!(finding(&run, "rate_held").holds, Some(unserved.0 == 1), "{unserved:?}");
+    }
+}
+
+#[test]
+fn a_ramp_names_the_highest_rate_that_held() {
+    let verdict = |rates: &[(u32, (u64, u64))], p99_ms: u64| {
+        let runs: Vec<RunAnalysis> =
+            rates.iter().map(|(rate, unserved)| open(*rate, *unserved).runs.remove(0)).collect();
+        let found = ramp::analyze_ramp(&RampPlan { p99_ns: p99_ms * 1_000_000 }, &runs, None);
+        let rate = |step: Option<RampStep>| step.map(|step| step.rate_per_s);
+        (rate(found.held), rate(found.failed))
+    };
+    let long = (900, 2_000_000_000);
+    let steps = [(100, (0, 0)), (200, (0, 0)), (300, long), (400, (0, 0)), (800, long), (1_600, long)];
+    assert_eq!(verdict(&steps, 20), (Some(400), Some(800)), "a step below the highest may have failed");
+    assert_eq!(verdict(&steps[..2], 20), (Some(200), None));
+    assert_eq!(verdict(&steps, 5), (None, Some(100)));
+    let runs: Vec<RunAnalysis> =
+        steps.iter().map(|(rate, unserved)| open(*rate, *unserved).runs.remove(0)).collect();
+    let found = ramp::analyze_ramp(&RampPlan { p99_ns: 20_000_000 }, &runs, None);
+    assert_eq!(found.failed_below.iter().map(|step| step.rate_per_s).collect::<Vec<_>>(), [300]);
+}
+
+#[test]
+fn a_ramp_that_ended_says_which_runs_it_needed() {
+    let mut plan = one().plan();
+    plan.load.ramp = Some(RampPlan { p99_ns: 20_000_000 });
+    plan.runs[0].rate_per_s = Some(400);
+    plan.runs.push(plan.runs[0].clone());
+    let mut lines = with_end(one().records(), |ended| ended.unserved = Some((0, 0)));
+    let last = lines.len() - 1;
+    lines.insert(last, (COORDINATOR.to_owned(), Record::RampEnded { after: 0 }));
+    let result = conclude_records(plan, lines);
+    assert_eq!((result.outcome, result.runs.len()), (Outcome::Complete, 1));
+    let ramp = result.ramp.unwrap();
+    assert_eq!((ramp.last_run, ramp.held.unwrap().p99_ms, ramp.failed), (Some(0), Some(10.0), None));
+}
+
+#[test]
+fn statements_of_all_instances_are_merged_and_unreadable_ones_noted() {
+    let story = Story { mixes: vec![vec![(400, 10_000_000)]; 2], ..Story::default() };
+    let record = |latency_ns| {
+        let mut latencies = StatementHistogram::new();
+        latencies.record_n(latency_ns, 50);
+        latencies.to_record()
+    };
+    let damaged = LatencyRecord { count: 7, ..record(5) };
+    let told = |instance, kind, record| {
+        (name(instance), Record::Event(Event::LoadStatements([(kind, record)].into())))
+    };
+    let mut lines = story.records();
+    let at =
+        lines.iter().position(|(_, record)| matches!(record, Record::Event(Event::LoadEnded(_)))).unwrap();
+    lines.insert(at, told(0, StatementKind::Commit, record(2_000_000)));
+    lines.insert(at, told(1, StatementKind::Commit, record(4_000_000)));
+    lines.insert(at, told(1, StatementKind::Begin, damaged));
+    let result = conclude_records(story.plan(), lines);
+    let statements = &result.runs[0].load.statements;
+    assert_eq!(statements.iter().map(|own| own.kind).collect::<Vec<_>>(), [StatementKind::Commit]);
+    assert_eq!((statements[0].count, statements[0].avg_ms, statements[0].time_share), (100, 3.0, 1.0));
+    assert!(result.notes[0].starts_with("vm2: latencies of BEGIN: "), "{:?}", result.notes);
+}
+
+#[test]
+fn in_an_open_loop_waiting_for_a_thread_is_not_the_devices_work() {
+    let mut plan = one().plan();
+    plan.runs[0].rate_per_s = Some(400);
+    let mut latencies = StatementHistogram::new();
+    // 2,400 transactions of which each spent 8 ms in statements; 5 pages of 1 ms, and a log write of 2 ms.
+    latencies.record_n(8_000_000, 2_400);
+    let told = Event::LoadStatements([(StatementKind::PointSelect, latencies.to_record())].into());
+    let mut lines = one().records();
+    let without = conclude_records(plan.clone(), lines.clone()).runs.remove(0);
+    assert!(finding(&without, "device_bound").text.contains("device waits are unknown"));
+    let at = lines.iter().position(|(_, record)| matches!(record, Record::Event(Event::LoadEnded(_))));
+    lines.insert(at.unwrap(), (name(0), Record::Event(told)));
+    let run = conclude_records(plan, lines).runs.remove(0);
+    let text = &finding(&run, "device_bound").text;
+    assert!(text.contains("explain 88 % of the time that statements took"), "{text}");
+}
+
+#[test]
+fn each_run_knows_in_what_state_it_found_its_servers() {
+    let settled = Settled { waited_ms: 1_200, dirty_pages: 3, history: Some(9), file_bytes: 4_096 };
+    let mut lines = one().records();
+    lines.insert(0, (name(0), Record::Event(Event::Settled(settled))));
+    let told = conclude_records(one().plan(), lines).runs.remove(0).load;
+    assert_eq!(told.settled, [SettledServer { host: name(0), settled }]);
+    assert_eq!(told.threads.map(|own| (own.threads, own.events_avg)), Some((4, 700.0)));
+    assert_eq!(told.rows_added, Some(0));
+}
+
+#[test]
+fn counters_of_a_server_that_was_started_again_say_nothing() {
+    let mut lines = one().records();
+    let mut seen = 0;
+    let mut then = std::collections::BTreeMap::new();
+    for (_, record) in &mut lines {
+        if let Record::Event(Event::Server(sample)) = record {
+            seen += 1;
+            // From the fourth sample on they count anew, and soon pass what the first one said.
+            if seen == 4 {
+                then = sample.counters.clone();
+            }
+            then.iter().for_each(|(name, count)| *sample.counters.get_mut(name).unwrap() -= count);
+        }
+    }
+    let run = conclude_records(one().plan(), lines).runs.remove(0);
+    assert_eq!(run.figures.as_ref().unwrap().anatomy.misses_per_transaction, None);
+    assert_eq!(finding(&run, "page_cache_bypassed").holds, None);
+}
+
+#[test]
+fn findings_keep_to_what_a_workload_does() {
+    let of = |kind: WorkloadKind, writes: u64, misses: f64| {
+        let mut plan = one().plan();
+        (plan.workload.kind, plan.workload.transaction) = (kind, kind.has_transactions());
+        plan.estimate.misses_per_transaction = misses;
+        let mut lines = one().records();
+        for (_, record) in &mut lines {
+            if let Record::Event(Event::LoadSecond(second)) = record {
+                second.writes = writes;
+            }
+        }
+        conclude_records(plan, lines).runs.remove(0)
+    };
+    let reads = of(WorkloadKind::OltpPointSelect, 0, 1.0);
+    let durable = finding(&reads, "durable_commits");
+    assert_eq!((durable.holds, durable.text.contains("writes nothing")), (None, true), "{}", durable.text);
+    let inserts = of(WorkloadKind::OltpInsert, 400, 0.0);
+    let pool = finding(&inserts, "working_set_exceeds_pool");
+    assert_eq!((pool.holds, pool.text.contains("looks no row up")), (None, true), "{}", pool.text);
+    let large = of(WorkloadKind::OltpInsert, 400, 1.0);
+    let pool = finding(&large, "working_set_exceeds_pool");
+    assert_eq!(pool.holds, Some(true), "an index that exceeds the pool does miss: {}", pool.text);
+    // 300 syncs a second: too few for 4 threads that commit 4,000 times, enough where only 400 changed a row.
+    assert_eq!(finding(&inserts, "durable_commits").holds, Some(true));
+    let device_waits = |run: &RunAnalysis| finding(run, "device_bound").text.clone();
+    // One read of 1 ms for 5 pages of 10 ms; a log write of 2 ms only where a row was changed.
+    assert!(device_waits(&reads).contains("explain 50 %"), "{}", device_waits(&reads));
+    assert!(device_waits(&inserts).contains("explain 70 %"), "{}", device_waits(&inserts));
+}
+
+#[test]
+fn transactions_shorter_than_the_loop_prove_nothing_about_it() {
+    let story = Story { mixes: vec![vec![(400_000, 900)]], ..Story::default() };
+    let found = finding(&story.run(), "closed_loop").clone();
+    assert_eq!(found.holds, None);
+    assert!(found.text.contains("0.90 µs"), "{}", found.text);
+}

@@ -1,0 +1,222 @@
+//! What the load threads did, in words and formatted figures.
+
+use super::document::count_or_missing;
+use super::grid::Grid;
+use super::number::{self, MISSING, or_missing};
+use crate::analysis::{LoadAnalysis, RampStep, ResultAnalysis, RunAnalysis, StatementLatency};
+
+/// Kinds of statements that a terminal shows.
+const MOST_SHOWN: usize = 6;
+
+/// `1 × 32 threads`, with the rate of an open loop.
+pub(super) fn label(run: &RunAnalysis) -> String {
+    let rate = run.rate_per_s.map(|rate| format!(", {} a second", number::count(u64::from(rate))));
+    format!("{} × {} threads{}", run.instances, run.threads, rate.unwrap_or_default())
+}
+
+/// What a run counted, with its rate over the interval, as sysbench does: label, count, per second.
+fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
+    let figures = run.headline_figures();
+    let queries = [figures.reads, figures.writes, figures.other].into_iter().sum::<Option<u64>>();
+    let reconnects = run.figures.as_ref().map(|figures| figures.reconnects);
+    let rows = [
+        ("Transactions", figures.transactions),
+        ("Queries", queries),
+        ("Reads", figures.reads),
+        ("Writes", figures.writes),
+        ("Other", figures.other),
+        ("Ignored errors", figures.errors),
+        ("Reconnects", reconnects),
+    ];
+    let seconds = figures.seconds.filter(|seconds| *seconds > 0.0);
+    let per_second = |count: Option<u64>| Some(count? as f64 / seconds?);
+    rows.into_iter().map(|(label, count)| (label, count, per_second(count))).collect()
+}
+
+/// The same in a sentence.
+pub(super) fn counts_text(run: &RunAnalysis) -> Option<String> {
+    let told = |(label, count, rate): (&str, Option<u64>, Option<f64>)| {
+        format!("{} {} ({} per s)", count_or_missing(count), label.to_lowercase(), rate_text(rate))
+    };
+    let all = counts(run).into_iter().filter(|(label, ..)| !["Reads", "Writes", "Other"].contains(label));
+    run.figures.as_ref()?;
+    let mut text = format!("As sysbench counts: {}", all.map(told).collect::<Vec<_>>().join(", "));
+    if let Some(rows) = rows_added(&run.load) {
+        text += &format!("; {rows} rows were added to the dataset, warm-up included");
+    }
+    Some(text)
+}
+
+/// The same as a table; `None` without figures.
+pub(super) fn counts_grid(run: &RunAnalysis) -> Option<Grid> {
+    run.figures.as_ref()?;
+    let row = |(label, count, rate): (&str, Option<u64>, Option<f64>)| {
+        vec![label.to_owned(), count_or_missing(count), rate_text(rate)]
+    };
+    let mut rows: Vec<Vec<String>> = counts(run).into_iter().map(row).collect();
+    rows.extend(
+        rows_added(&run.load)
+            .map(|added| vec!["Rows added, warm-up included".to_owned(), added, MISSING.to_owned()]),
+    );
+    Some(Grid {
+        title: "Counts, as sysbench makes them".to_owned(),
+        hint: "Other: BEGIN, COMMIT, and writes that found no row.",
+        headers: vec!["", "Number", "Per second"],
+        rows,
+        labels: 1,
+    })
+}
+
+fn rate_text(rate: Option<f64>) -> String {
+    or_missing(rate, |rate| number::decimals(rate, 2))
+}
+
+/// Growth of the dataset, when there was any.
+fn rows_added(load: &LoadAnalysis) -> Option<String> {
+    load.rows_added.filter(|rows| *rows != 0).map(|rows| number::decimals(rows as f64, 0))
+}
+
+/// How evenly threads were served, as sysbench prints it.
+pub(super) fn fairness(run: &RunAnalysis) -> Option<String> {
+    let told = run.load.threads?;
+    let waiting = if run.load.open_loop.is_some() { " with waiting" } else { "" };
+    Some(format!(
+        "Threads fairness (avg/stddev): events {}/{}, execution time{waiting} {}/{} s",
+        number::decimals(told.events_avg, 2),
+        number::decimals(told.events_stddev, 2),
+        number::decimals(told.busy_avg_s, 4),
+        number::decimals(told.busy_stddev_s, 2)
+    ))
+}
+
+/// What an open loop's figures mean, and what was left when it ended.
+pub(super) fn open_loop(run: &RunAnalysis) -> Option<String> {
+    let told = run.load.open_loop?;
+    let left = match (told.unserved, told.oldest_wait_ms) {
+        (None, _) => "What was due and not begun at the end is not known".to_owned(),
+        (Some(0), _) | (Some(_), None) => "None was due and not begun at the end".to_owned(),
+        (Some(unserved), Some(wait_ms)) => format!(
+            "{} were due and not begun at the end, the oldest for {} ms",
+            number::count(unserved),
+            number::ms(wait_ms)
+        ),
+    };
+    let queue = told
+        .longest_queue
+        .map(|longest| format!("; the longest queue at the end of a second was {}", number::count(longest)));
+    Some(format!(
+        "Open loop: {} transactions a second were to arrive. Latency counts from the moment at which each was due, so \
+         that waiting is part of it. {left}{}.",
+        number::decimals(told.asked_per_s, 0),
+        queue.unwrap_or_default()
+    ))
+}
+
+/// Every kind of statement, in the order of a transaction; `None` unless there are several.
+pub(super) fn statements(run: &RunAnalysis) -> Option<Grid> {
+    let all = &run.load.statements;
+    (all.len() > 1).then(|| Grid {
+        title: "Statements".to_owned(),
+        hint: "Over all that was measured, within 1 %. Time: share of the time that all statements took.",
+        headers: vec!["Statement", "Count", "Avg ms", "p99 ms", "Max ms", "Time"],
+        rows: all.iter().map(statement_row).collect(),
+        labels: 1,
+    })
+}
+
+/// Those that took most of the time, the longest first.
+pub(super) fn longest_statements(run: &RunAnalysis) -> Option<Grid> {
+    let mut all = run.load.statements.clone();
+    all.sort_by(|a, b| b.time_share.total_cmp(&a.time_share));
+    all.truncate(MOST_SHOWN);
+    let rows = all.iter().map(statement_row).collect();
+    Some(Grid { title: "Statements that took most of the time".to_owned(), rows, ..statements(run)? })
+}
+
+fn statement_row(own: &StatementLatency) -> Vec<String> {
+    vec![
+        own.kind.name().to_owned(),
+        number::count(own.count),
+        number::ms(own.avg_ms),
+        number::ms(own.p99_ms),
+        number::ms(own.max_ms),
+        number::percent(own.time_share),
+    ]
+}
+
+/// In what state each run of several found the servers; `None` when nobody waited for that.
+pub(super) fn settled(result: &ResultAnalysis) -> Option<Grid> {
+    let mut rows = Vec::new();
+    let loaded = result.dataset.as_ref().filter(|dataset| !dataset.reused);
+    let loaded = loaded.map(|dataset| dataset.file_bytes as f64);
+    let mut before = std::collections::BTreeMap::new();
+    for run in &result.runs {
+        for (place, own) in run.load.settled.iter().enumerate() {
+            let settled = own.settled;
+            let bytes = settled.file_bytes as f64;
+            let grown = before.insert(&own.host, bytes).or(loaded).map(|before| bytes - before);
+            let label = if place == 0 { label(run) } else { String::new() };
+            rows.push(vec![
+                if place == 0 { (run.number + 1).to_string() } else { String::new() },
+                label,
+                own.host.clone(),
+                number::decimals(settled.waited_ms as f64 / 1e3, 1),
+                number::count(settled.dirty_pages),
+                count_or_missing(settled.history),
+                number::bytes(bytes),
+                or_missing(grown, number::bytes),
+            ]);
+        }
+    }
+    (!rows.is_empty()).then(|| Grid {
+        title: "Before each run".to_owned(),
+        hint: "The server wrote its dirty pages and purged its undo logs first. Growth: of the dataset's files since the run before, or since loading.",
+        headers: vec!["Run", "Load", "Instance", "Waited s", "Dirty", "Undo logs", "Files", "Growth"],
+        rows,
+        labels: 3,
+    })
+}
+
+/// The verdict of a ramp.
+pub(super) fn ramp(result: &ResultAnalysis) -> Option<String> {
+    let ramp = result.ramp.as_ref()?;
+    let bound = format!("a 99th percentile of at most {} ms", number::ms(ramp.bound_ms));
+    let each =
+        if result.planned_runs().iter().any(|run| run.instances > 1) { " at each instance" } else { "" };
+    let rate = |step: &RampStep| format!("{} a second{each}", number::count(u64::from(step.rate_per_s)));
+    let mut text = match (&ramp.held, &ramp.failed) {
+        (Some(held), Some(failed)) => format!(
+            "Highest rate that held {bound}: {} ({}); {} did not ({}).",
+            rate(held),
+            step_p99(held),
+            rate(failed),
+            step_p99(failed)
+        ),
+        (Some(held), None) => format!(
+            "Every rate that was measured held {bound}, up to {} ({}): the highest may lie above.",
+            rate(held),
+            step_p99(held)
+        ),
+        (None, Some(failed)) => {
+            format!("No rate held {bound}: the lowest, {}, did not ({}).", rate(failed), step_p99(failed))
+        }
+        (None, None) => format!("No rate was measured to its end, so none is known to hold {bound}."),
+    };
+    if !ramp.failed_below.is_empty() {
+        let below: Vec<String> =
+            ramp.failed_below.iter().map(|step| format!("{} ({})", rate(step), step_p99(step))).collect();
+        text += &format!(" Yet of the lower rates these did not: {}.", below.join(", "));
+    }
+    let left_out =
+        ramp.last_run.map_or(0, |last| result.planned_runs().len().saturating_sub(last.saturating_add(1)));
+    if left_out > 0 {
+        text += &format!(" Higher rates of the plan ({left_out}) were not needed.");
+    }
+    Some(text)
+}
+
+fn step_p99(step: &RampStep) -> String {
+    let p99 =
+        step.p99_ms.map_or_else(|| "nothing completed".to_owned(), |ms| format!("p99 {} ms", number::ms(ms)));
+    if step.saturated { format!("{p99}, saturated") } else { p99 }
+}
