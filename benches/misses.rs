@@ -19,7 +19,9 @@ fn main() {
     let named = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let temporary = tempfile::tempdir().unwrap();
     let folder = named.map_or_else(|| temporary.path().to_path_buf(), Into::into);
-    println!("| keys | dataset : pool | predicted | measured | difference | TPS |\n|---|---|---|---|---|---|");
+    println!(
+        "| keys | dataset : pool | predicted | measured | difference | TPS |\n|---|---|---|---|---|---|"
+    );
     for keys in ["uniform", "special", "zipfian"] {
         for ratio in RATIOS {
             println!("| {keys} | {ratio} {}", row(&folder, keys, ratio));

@@ -8,13 +8,27 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use drivestone::load::recorder::{Completed, Recorder, Slot, StatementCounts};
+use drivestone::protocol::clock::monotonic_ns;
 use drivestone::workload::random::{Streams, WorkloadRng};
 use drivestone::workload::rows::{c_value, pad_value};
 use drivestone::workload::script::Script;
+use drivestone::workload::statement::StatementKind;
 use drivestone::workload::{KeyDistribution, Workload, WorkloadKind};
 
 const THREADS: usize = 32;
 const TRANSACTIONS_A_THREAD: usize = 40;
+
+/// The statements of `oltp_read_write`, as a load thread times them.
+fn timed(rng: &mut WorkloadRng) -> Vec<(StatementKind, u64)> {
+    let mut script = Script::new(read_write(KeyDistribution::Uniform), 0, 32, Streams::new(1, 1, 0));
+    let mut statements = Vec::new();
+    script.next_transaction(&mut statements);
+    statements.iter().map(|statement| (statement.kind, rng.between(30_000, 3_000_000))).collect()
+}
+
+fn read_write(keys: KeyDistribution) -> Workload {
+    Workload::new(WorkloadKind::OltpReadWrite, 100, 10_000_000, keys)
+}
 
 fn completed(rng: &mut WorkloadRng) -> Completed<'static> {
     let counts = StatementCounts { reads: 14, writes: 4, other: 2 };
@@ -35,6 +49,14 @@ fn filing(criterion: &mut Criterion) {
     criterion.bench_function("file a transaction", |bencher| {
         bencher.iter(|| recorder.file(black_box(&completed(&mut rng))));
     });
+    let statements = timed(&mut rng);
+    criterion.bench_function("file a transaction and its 20 statements", |bencher| {
+        bencher.iter(|| {
+            let completed = Completed { statements: &statements, ..completed(&mut rng) };
+            recorder.file(black_box(&completed));
+        });
+    });
+    criterion.bench_function("read the clock", |bencher| bencher.iter(monotonic_ns));
 }
 
 /// Collecting 32 recorders and writing their second, as one thread does once a second.
@@ -67,10 +89,9 @@ fn collecting(criterion: &mut Criterion) {
 fn generating(criterion: &mut Criterion) {
     let mut rng = WorkloadRng::new(3, 1);
     for keys in [KeyDistribution::Uniform, KeyDistribution::SPECIAL, KeyDistribution::ZIPFIAN] {
-        let workload = Workload::new(WorkloadKind::OltpReadWrite, 100, 10_000_000, keys);
         let mut statements = Vec::new();
         criterion.bench_function(&format!("generate a transaction, {} keys", keys.name()), |bencher| {
-            let mut script = Script::new(workload, 0, 32, Streams::new(3, 1, 0));
+            let mut script = Script::new(read_write(keys), 0, 32, Streams::new(3, 1, 0));
             bencher.iter(|| script.next_transaction(black_box(&mut statements)));
         });
     }

@@ -2,6 +2,7 @@
 
 pub mod estimate;
 pub mod granted;
+pub mod load_options;
 pub mod options;
 pub mod preflight;
 pub mod resolve;
@@ -219,6 +220,9 @@ pub struct DatasetPlan {
     pub contents: Dataset,
     /// Parallel connections of the load.
     pub load_threads: u32,
+    /// Options of a server that only loads it, complete; empty when the measuring server does.
+    #[serde(default)]
+    pub load_options: BTreeMap<String, String>,
 }
 
 /// How load threads go about it.

@@ -42,7 +42,7 @@ pub use profile::{ProfileSpec, ServerSpec, TransportSpec, is_variable};
 pub use size::{ByteSize, PageSize, PoolSizeSpec};
 pub use source::{Place, Source};
 pub use text::ValueError;
-pub use workload::{DatasetSpec, Ids, KeyName, Rows, Tables, Times, WorkloadSpec};
+pub use workload::{DatasetSpec, Ids, KeyName, LoadSettingsSpec, Rows, Tables, Times, WorkloadSpec};
 
 use overrides::Override;
 use tree::Node;

@@ -20,6 +20,7 @@ mod e2e {
     mod kill;
     mod lab;
     mod mount;
+    mod outage;
     mod page;
     mod processes;
     mod refused;

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const SERVER: [&str; 3] = ["mariadbd", "mariadb-install-db", "my_print_defaults"];
-const TEST_PROGRAMS: [&str; 12] = [
+const TEST_PROGRAMS: [&str; 13] = [
     "chromium",
     "mkfs.ext4",
     "losetup",
@@ -23,6 +23,7 @@ const TEST_PROGRAMS: [&str; 12] = [
     "ssh-keygen",
     "sshd",
     "pgrep",
+    "sysbench",
 ];
 const LINKER: &str = "echo /usr/lib/libc.a";
 
@@ -281,6 +282,15 @@ fn the_tests_get_what_light_hosts_are_made_of() {
     machine.apt(&["mount", "util-linux", "iproute2", "openssh-client", "openssh-server"], &missing);
     assert!(machine.prepare(&["tests"]).status.success());
     assert_says(&machine.commands(), &[" mount util-linux iproute2 openssh-client openssh-server\n"]);
+}
+
+#[test]
+fn the_tests_get_the_sysbench_that_drivestone_is_compared_with() {
+    let machine = Machine::new();
+    machine.without(&["sysbench"], &["sysbench"]);
+    assert_eq!(said(&machine.prepare(&[])), "", "running drivestone needs none");
+    assert!(machine.prepare(&["tests"]).status.success());
+    assert_says(&machine.commands(), &["--no-install-recommends sysbench\n"]);
 }
 
 #[test]

@@ -214,6 +214,7 @@ fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool
         access: &served.access,
         folder: &served.folder,
         server_series: &served.series,
+        apart: job.apart,
         stop,
         warn: &|text| outbox.send(Event::Warning { text }),
         progress: &|step, done, total| {
@@ -227,7 +228,13 @@ fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool
         },
     };
     outbox.send(match preparation.run() {
-        Ok((manifest, reused)) => Event::Prepared { manifest, reused },
+        Ok((manifest, reused)) => {
+            if job.apart && !reused {
+                let mut unconfirmed = served.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner);
+                *unconfirmed = Some(manifest.clone());
+            }
+            Event::Prepared { manifest, reused }
+        }
         Err(error) => Event::PrepareFailed { reason: error.to_string() },
     });
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::outbox::Outbox;
 use crate::protocol::Event;
 use crate::protocol::event::ServerReady;
+use crate::protocol::facts::DatasetManifest;
 use crate::protocol::job::ServeJob;
 use crate::server::access::Access;
 use crate::server::folder::DatasetFolder;
@@ -36,6 +37,8 @@ pub struct Served {
     pub target: PathBuf,
     /// Its series, such as `MariaDB 10.11`.
     pub series: String,
+    /// The manifest of a dataset that is finished once this server has been stopped cleanly.
+    pub unconfirmed: Arc<Mutex<Option<DatasetManifest>>>,
 }
 
 /// Shared view of the running server; `None` while there is none.
@@ -131,17 +134,28 @@ impl Room {
     }
 
     fn stop(&mut self, patience: Duration) {
-        self.publish(None);
+        let served = self.served.lock().unwrap_or_else(PoisonError::into_inner).take();
         let leaving = Arc::clone(&self.leaving);
         let patience = || if leaving.load(Ordering::Acquire) { SHORT_PATIENCE } else { patience };
         if let Some(Running { server, .. }) = self.server.take() {
             let log_path = server.log_path().to_path_buf();
-            if let Some(text) = server.stop(&patience) {
-                self.outbox.send(Event::Warning { text });
+            match server.stop(&patience) {
+                Some(text) => self.outbox.send(Event::Warning { text }),
+                None => self.confirm(served),
             }
             self.outbox.send(Event::ServerLog { text: read_end(&log_path) });
         }
         self.outbox.send(Event::ServerStopped);
+    }
+
+    /// Everything that its server wrote is in its place: a dataset that waits for that is finished.
+    fn confirm(&self, served: Option<Served>) {
+        let Some(Served { folder, unconfirmed, .. }) = served else { return };
+        let manifest = unconfirmed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(error)) = manifest.map(|manifest| folder.write_manifest(&manifest)) {
+            let text = format!("the dataset cannot be kept as finished: {error}");
+            self.outbox.send(Event::Warning { text });
+        }
     }
 
     /// Reports a server that ended without being told to, or starts it again if it is to be.
@@ -215,7 +229,8 @@ fn start(
     let (server, ready) = Server::start(&start, give_up)?;
     let access = server.access().clone();
     let series = programs.series();
-    Ok((server, Served { access, folder, target, series }, ready))
+    let served = Served { access, folder, target, series, unconfirmed: Arc::default() };
+    Ok((server, served, ready))
 }
 
 /// The absolute directory, made if the profile allows it.

@@ -10,6 +10,7 @@ use super::arguments::Profiles;
 use super::exit::{self, Failure};
 use super::output;
 use super::request::Request;
+use crate::plan::load_options::WORTH_BYTES;
 use crate::plan::{Plan, Reach, RunPlan};
 use crate::protocol::facts::{DatasetState, HostFacts, ServerFacts};
 use crate::protocol::job::Transport;
@@ -77,6 +78,7 @@ fn describe(plan: &Plan, facts: &Hosts) -> String {
 
 fn dataset(plan: &Plan) -> Vec<String> {
     let (contents, e) = (&plan.dataset.contents, &plan.estimate);
+    let worth = size(WORTH_BYTES);
     vec![
         format!(
             "{}{} tables × {} rows = {} rows × {:.0} B ≈ {}",
@@ -93,6 +95,15 @@ fn dataset(plan: &Plan) -> Vec<String> {
             grouped(e.index_pages),
             size(contents.page_bytes.into())
         ),
+        match plan.dataset.load_options.is_empty() {
+            true => format!(
+                "loaded by the server that measures (load_settings: measured, the default below {worth})"
+            ),
+            false => format!(
+                "loaded without doublewrite by a server that is then stopped cleanly and started anew \
+                 (load_settings: fast, the default from {worth} on)"
+            ),
+        },
     ]
 }
 
@@ -194,9 +205,10 @@ fn space(plan: &Plan, facts: &Hosts) -> Vec<String> {
     )];
     if hosts::ready(facts) < facts.len() {
         lines.push(format!(
-            "up to {} will be written while loading{}: each page at most twice (doublewrite), each row in the redo log",
+            "up to {} will be written while loading{}: each page {}, each row in the redo log",
             size(e.load_write_bytes),
-            each(plan, " on each")
+            each(plan, " on each"),
+            if plan.dataset.load_options.is_empty() { "at most twice (doublewrite)" } else { "once" }
         ));
     }
     lines

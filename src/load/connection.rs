@@ -1,8 +1,9 @@
 //! A load thread's connection with its prepared statements.
 
 use mysql::prelude::Queryable as _;
-use mysql::{Conn, Params, Statement as Prepared, Value};
+use mysql::{Conn, OptsBuilder};
 
+use super::wire::Wire;
 use crate::server::access::Access;
 use crate::workload::Workload;
 use crate::workload::schema::DATABASE;
@@ -19,10 +20,17 @@ pub struct LoadConnection {
     statements: Vec<Option<Held>>,
     /// A statement with its values, when it is sent as text.
     text: String,
+    wire: Wire,
 }
 
+/// What is kept of a statement. The library's own describes every column, for every table of every thread.
 enum Held {
-    Prepared(Prepared),
+    Prepared {
+        id: u32,
+        placeholders: u16,
+        /// It has not been executed yet.
+        first: bool,
+    },
     Text(String),
 }
 
@@ -32,8 +40,9 @@ impl LoadConnection {
     /// # Errors
     /// The client library's, unchanged.
     pub fn open(access: &Access, workload: &Workload) -> Result<Self, mysql::Error> {
-        let held = usize::try_from(workload.prepared_statements()).unwrap_or(usize::MAX);
-        let mut connection = Conn::new(access.options(held))?;
+        // Without a cache the library forgets what it has prepared; the server does not.
+        let options = OptsBuilder::from_opts(access.options(0)).stmt_cache_size(0);
+        let mut connection = Conn::new(options)?;
         connection.select_db(DATABASE)?;
         let mut statements: Vec<Option<Held>> = Vec::new();
         statements.resize_with(workload.tables as usize * KINDS, || None);
@@ -42,12 +51,15 @@ impl LoadConnection {
             for table in 1..=tables {
                 let sql = workload.sql(kind, table);
                 statements[place(kind, table)] = Some(match workload.prepared {
-                    true => Held::Prepared(connection.prep(sql)?),
+                    true => {
+                        let prepared = connection.prep(sql)?;
+                        Held::Prepared { id: prepared.id(), placeholders: prepared.num_params(), first: true }
+                    }
                     false => Held::Text(sql),
                 });
             }
         }
-        Ok(Self { connection, workload: *workload, statements, text: String::new() })
+        Ok(Self { connection, workload: *workload, statements, text: String::new(), wire: Wire::default() })
     }
 
     /// Executes one statement and reads its result to the end. Returns the rows that it changed.
@@ -55,18 +67,20 @@ impl LoadConnection {
     /// # Errors
     /// The client library's, unchanged.
     pub fn execute(&mut self, statement: &Statement) -> Result<u64, mysql::Error> {
-        match &self.statements[place(statement.kind, statement.table)] {
-            Some(Held::Prepared(prepared)) => {
-                self.connection.exec_drop(prepared, placeholders(&statement.parameters))?;
+        match &mut self.statements[place(statement.kind, statement.table)] {
+            Some(Held::Prepared { id, placeholders, first }) => {
+                self.wire.execute(*id, *placeholders, *first);
+                *first = false;
+                place_values(&statement.parameters, &mut self.wire);
             }
             Some(Held::Text(sql)) => {
                 self.workload.write_text(statement, sql, &mut self.text);
-                self.connection.query_drop(&self.text)?;
+                self.wire.query(&self.text);
             }
             // Scripts draw only statements that their workload has, as a test shows.
-            None => {}
+            None => return Ok(0),
         }
-        Ok(self.connection.affected_rows())
+        self.wire.exchange(&self.connection)
     }
 
     /// Ends what a failed transaction left open.
@@ -91,18 +105,29 @@ fn place(kind: StatementKind, table: u32) -> usize {
     (table as usize - 1) * KINDS + kind as usize
 }
 
-fn placeholders(parameters: &Parameters) -> Params {
-    Params::Positional(match parameters {
-        Parameters::Nothing | Parameters::Numbers(..) => return Params::Empty,
-        Parameters::Id(id) => vec![Value::UInt(*id)],
-        Parameters::Range(from, to) => vec![Value::UInt(*from), Value::UInt(*to)],
-        Parameters::Content(c, id) => vec![Value::Bytes(c.as_bytes().to_vec()), Value::UInt(*id)],
-        Parameters::Row(id, k, c, pad) => vec![
-            id.map_or(Value::NULL, Value::Int),
-            Value::UInt(*k),
-            Value::Bytes(c.as_bytes().to_vec()),
-            Value::Bytes(pad.as_bytes().to_vec()),
-        ],
-        Parameters::Values(values) => values.iter().map(|value| Value::UInt(*value)).collect(),
-    })
+fn place_values(parameters: &Parameters, wire: &mut Wire) {
+    // Ids and values of `k` are far below the highest number with a sign.
+    let integer = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    match parameters {
+        Parameters::Nothing | Parameters::Numbers(..) => {}
+        Parameters::Id(id) => wire.integer(integer(*id)),
+        Parameters::Range(from, to) => {
+            wire.integer(integer(*from));
+            wire.integer(integer(*to));
+        }
+        Parameters::Content(c, id) => {
+            wire.text(c.as_bytes());
+            wire.integer(integer(*id));
+        }
+        Parameters::Row(id, k, c, pad) => {
+            match id {
+                Some(id) => wire.integer(*id),
+                None => wire.null(),
+            }
+            wire.integer(integer(*k));
+            wire.text(c.as_bytes());
+            wire.text(pad.as_bytes());
+        }
+        Parameters::Values(values) => values.iter().for_each(|value| wire.integer(integer(*value))),
+    }
 }

@@ -1,13 +1,14 @@
-//! Bringing a dataset into being: rows in parallel, then secondary indexes, then a flush, then the manifest.
+//! Bringing a dataset into being: its tables in parallel, then a flush, then the manifest.
+//!
+//! A table has one loader from its first row to its index: rows that arrive in the order of their ids leave
+//! the tree that sysbench's own `prepare` leaves, and the index is built while pages are still in the pool.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
+use mysql::Conn;
 use mysql::prelude::Queryable as _;
-use mysql::{Conn, LocalInfileHandler};
 
 use super::chunk::{self, Chunk};
 use super::settle::settle;
@@ -20,8 +21,8 @@ use crate::server::folder::{DatasetFolder, MANIFEST_FORMAT};
 use crate::workload::schema::{DATABASE, Layout};
 
 /// How the tables come to be; part of the manifest, because the path matters for size and speed.
-const CREATION: &str = "LOAD DATA in primary-key order, secondary index built after the load";
-const CREATION_04: &str = "LOAD DATA in primary-key order into a table that has its secondary index already";
+const CREATION: &str = "bulk INSERT in the order of ids, secondary index built after the load";
+const CREATION_04: &str = "bulk INSERT in the order of ids into a table that has its secondary index already";
 /// A pool with no more dirty pages counts as clean; rows that are loaded leave nothing to purge.
 const CLEAN: SettleJob = SettleJob { dirty_pages: 16, history: u64::MAX, patience_s: 600 };
 /// The server's errors for a full device: 1114 table full, 1021 disk full.
@@ -80,6 +81,18 @@ pub struct FullDevice {
     source: mysql::Error,
 }
 
+/// What the loaders share.
+struct Course<'a> {
+    /// The next table without a loader.
+    next: AtomicU32,
+    /// Rows sent.
+    loaded: &'a AtomicU64,
+    /// Tables with their index.
+    indexed: AtomicU32,
+    /// One of them has failed; the others need not go on.
+    failed: AtomicBool,
+}
+
 /// Surroundings of a preparation.
 pub struct Prepare<'a> {
     /// What to load.
@@ -92,6 +105,8 @@ pub struct Prepare<'a> {
     pub folder: &'a DatasetFolder,
     /// The server's series, for the manifest.
     pub server_series: &'a str,
+    /// The server has settings made for loading: the manifest is left to whoever stops it.
+    pub apart: bool,
     /// Set when the preparation is to end now.
     pub stop: &'a AtomicBool,
     /// Takes what a reader should know.
@@ -116,29 +131,35 @@ impl Prepare<'_> {
             self.verify_tables(&mut connection, &manifest)?;
             return Ok((manifest, true));
         }
-        self.create_tables(&mut connection)?;
-        self.load_rows(loaded)?;
-        self.build_indexes()?;
+        connection
+            .query_drop(format!("CREATE DATABASE {DATABASE}"))
+            .map_err(refused(&format!("create database {DATABASE}")))?;
+        self.load_tables(loaded)?;
         self.flush(&mut connection)?;
         let manifest = DatasetManifest {
             format: MANIFEST_FORMAT,
             dataset: self.dataset.clone(),
             server_series: self.server_series.to_owned(),
-            creation: match self.dataset.schema.layout {
-                Layout::Sysbench04 => CREATION_04.to_owned(),
-                Layout::Sysbench10 | Layout::Bulk => CREATION.to_owned(),
-            },
+            creation: self.creation(),
             finished: jiff::Timestamp::now().to_string(),
             measured: self.measure(&mut connection)?,
             runs_since: 0,
             rows_added: 0,
         };
-        self.folder.write_manifest(&manifest)?;
+        if !self.apart {
+            self.folder.write_manifest(&manifest)?;
+        }
         Ok((manifest, false))
     }
 
     fn connect(&self) -> Result<Conn, PrepareError> {
-        Conn::new(self.access.options(8)).map_err(refused("connect"))
+        let mut connection = Conn::new(self.access.options(8)).map_err(refused("connect"))?;
+        // Contents are plain ASCII; anything else would be converted to the tables' own character set. The
+        // dataset is no part of what is measured, so it stays out of a binary log.
+        connection
+            .query_drop("SET NAMES latin1, SESSION sql_log_bin = 0")
+            .map_err(refused("set up a session"))?;
+        Ok(connection)
     }
 
     fn verify_tables(&self, connection: &mut Conn, manifest: &DatasetManifest) -> Result<(), PrepareError> {
@@ -155,90 +176,79 @@ impl Prepare<'_> {
         }
     }
 
-    fn create_tables(&self, connection: &mut Conn) -> Result<(), PrepareError> {
-        let mut run = |sql: String, what: String| connection.query_drop(sql).map_err(refused(&what));
-        run(format!("CREATE DATABASE {DATABASE}"), format!("create database {DATABASE}"))?;
-        for table in 1..=self.dataset.tables {
-            run(self.dataset.schema.create_table(table), format!("create {}", self.table(table)))?;
-        }
-        Ok(())
-    }
-
-    fn load_rows(&self, loaded: &AtomicU64) -> Result<(), PrepareError> {
-        let total = self.total_rows();
-        self.in_parallel(chunk::count(self.dataset), |connection, buffer, index| {
-            let chunk = chunk::at(self.dataset, index);
-            let Chunk { table, first, last } = chunk;
-            self.load_chunk(connection, buffer, &chunk)
-                .map_err(refused(&format!("load rows {first}–{last} into {}", self.table(table))))?;
-            let done = loaded.fetch_add(chunk.rows(), Ordering::Relaxed) + chunk.rows();
-            (self.progress)(PrepareStep::Rows, done, total);
-            Ok(())
-        })
-    }
-
-    fn load_chunk(
-        &self,
-        connection: &mut Conn,
-        buffer: &Arc<Mutex<Vec<u8>>>,
-        chunk: &Chunk,
-    ) -> Result<(), mysql::Error> {
-        chunk::write_rows(self.dataset, chunk, &mut buffer.lock().unwrap_or_else(PoisonError::into_inner));
-        connection.query_drop(format!(
-            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} FIELDS TERMINATED BY ',' (id, k, c, pad)",
-            self.table(chunk.table)
-        ))
-    }
-
-    fn build_indexes(&self) -> Result<(), PrepareError> {
-        if self.dataset.schema.create_index(1).is_none() {
-            return Ok(());
-        }
-        let tables = u64::from(self.dataset.tables);
-        let built = AtomicU64::new(0);
-        (self.progress)(PrepareStep::Index, 0, tables);
-        self.in_parallel(tables, |connection, _, index| {
-            let table = u32::try_from(index).unwrap_or(u32::MAX) + 1;
-            connection
-                .query_drop(self.dataset.schema.create_index(table).unwrap_or_default())
-                .map_err(refused(&format!("build the index of {}", self.table(table))))?;
-            let done = built.fetch_add(1, Ordering::Relaxed) + 1;
-            (self.progress)(PrepareStep::Index, done, tables);
-            Ok(())
-        })
-    }
-
-    /// Hands out `0..units` to connections until all are done, one fails, or a stop is asked for.
-    fn in_parallel(
-        &self,
-        units: u64,
-        work: impl Fn(&mut Conn, &Arc<Mutex<Vec<u8>>>, u64) -> Result<(), PrepareError> + Sync,
-    ) -> Result<(), PrepareError> {
-        let next = AtomicU64::new(0);
-        let failed = AtomicBool::new(false);
-        let one_thread = || -> Result<(), PrepareError> {
+    /// Hands tables to loaders until all are done, one fails, or a stop is asked for.
+    fn load_tables(&self, loaded: &AtomicU64) -> Result<(), PrepareError> {
+        let course = Course { next: 1.into(), loaded, indexed: 0.into(), failed: false.into() };
+        let one_loader = || -> Result<(), PrepareError> {
             let mut connection = self.connect()?;
-            let buffer = Arc::new(Mutex::new(Vec::new()));
-            connection.set_local_infile_handler(Some(serve_from(&buffer)));
             loop {
-                if self.stop.load(Ordering::Acquire) {
-                    return Err(PrepareError::Stopped);
-                }
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= units || failed.load(Ordering::Acquire) {
+                let table = course.next.fetch_add(1, Ordering::Relaxed);
+                if table > self.dataset.tables || course.failed.load(Ordering::Acquire) {
                     return Ok(());
                 }
-                work(&mut connection, &buffer, index)
-                    .inspect_err(|_| failed.store(true, Ordering::Release))?;
+                self.load_table(&mut connection, table, &course)
+                    .inspect_err(|_| course.failed.store(true, Ordering::Release))?;
             }
         };
         thread::scope(|scope| {
-            let threads = u64::from(self.threads.max(1)).min(units);
-            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(one_thread)).collect();
+            let loaders = self.threads.clamp(1, self.dataset.tables.max(1));
+            let handles: Vec<_> = (0..loaders).map(|_| scope.spawn(one_loader)).collect();
             let results = handles.into_iter().map(|h| h.join().unwrap_or(Err(PrepareError::Panicked)));
             // Every thread is joined before the first error is returned.
             results.collect::<Vec<_>>().into_iter().collect()
         })
+    }
+
+    /// Creates a table, fills it and builds its index, unless another loader fails meanwhile.
+    fn load_table(&self, connection: &mut Conn, table: u32, course: &Course) -> Result<(), PrepareError> {
+        let schema = &self.dataset.schema;
+        let name = schema.full_name(table);
+        connection.query_drop(schema.create_table(table)).map_err(refused(&format!("create {name}")))?;
+        if !self.load_rows(connection, table, &name, course)? {
+            return Ok(());
+        }
+        self.go_on()?;
+        let Some(create_index) = schema.create_index(table) else { return Ok(()) };
+        connection.query_drop(create_index).map_err(refused(&format!("build the index of {name}")))?;
+        let indexed = course.indexed.fetch_add(1, Ordering::Relaxed) + 1;
+        // While rows still arrive elsewhere, they are what there is to tell.
+        if course.loaded.load(Ordering::Relaxed) == self.total_rows() {
+            (self.progress)(PrepareStep::Index, indexed.into(), self.dataset.tables.into());
+        }
+        Ok(())
+    }
+
+    /// Fills a table; false when another loader has failed meanwhile.
+    fn load_rows(
+        &self,
+        connection: &mut Conn,
+        table: u32,
+        name: &str,
+        course: &Course,
+    ) -> Result<bool, PrepareError> {
+        if self.dataset.rows == 0 {
+            return Ok(true); // The table need not have these columns.
+        }
+        let text = format!("INSERT INTO {name} (id, k, c, pad) VALUES (?, ?, ?, ?)");
+        let insert = connection.prep(text).map_err(refused(&format!("prepare an insert into {name}")))?;
+        for chunk in chunk::of_table(self.dataset, table) {
+            self.go_on()?;
+            if course.failed.load(Ordering::Acquire) {
+                return Ok(false);
+            }
+            let Chunk { first, last, .. } = chunk;
+            let rows = chunk.rows(self.dataset).map(|row| (row.id, row.k, row.c, row.pad));
+            connection
+                .exec_batch(&insert, rows)
+                .map_err(refused(&format!("load rows {first}–{last} into {name}")))?;
+            let done = course.loaded.fetch_add(chunk.count(), Ordering::Relaxed) + chunk.count();
+            (self.progress)(PrepareStep::Rows, done, self.total_rows());
+        }
+        Ok(true)
+    }
+
+    fn go_on(&self) -> Result<(), PrepareError> {
+        if self.stop.load(Ordering::Acquire) { Err(PrepareError::Stopped) } else { Ok(()) }
     }
 
     /// Has the server write its dirty pages, so that the load's writes stay out of the measurement.
@@ -249,9 +259,7 @@ impl Prepare<'_> {
             (self.progress)(PrepareStep::Flush, most - left.dirty_pages, most);
         });
         let left = left.map_err(refused("flush dirty pages"))?;
-        if self.stop.load(Ordering::Acquire) {
-            return Err(PrepareError::Stopped);
-        }
+        self.go_on()?;
         if !left.meets(&CLEAN) {
             let (pages, seconds) = (left.dirty_pages, CLEAN.patience_s);
             (self.warn)(format!("{pages} pages of the load were still unwritten after {seconds} s"));
@@ -276,8 +284,13 @@ impl Prepare<'_> {
         })
     }
 
-    fn table(&self, number: u32) -> String {
-        self.dataset.schema.full_name(number)
+    fn creation(&self) -> String {
+        let way = match self.dataset.schema.layout {
+            Layout::Sysbench04 => CREATION_04,
+            Layout::Sysbench10 | Layout::Bulk => CREATION,
+        };
+        let settings = if self.apart { ", by a server with settings made for loading" } else { "" };
+        format!("{way}{settings}")
     }
 
     fn total_rows(&self) -> u64 {
@@ -308,14 +321,6 @@ fn means_full(error: &mysql::Error) -> bool {
     const NO_SPACE: [&str; 2] = ["No space left on device", "No more room in record file"];
     let mysql::Error::MySqlError(error) = error else { return false };
     FULL.contains(&error.code) || NO_SPACE.iter().any(|text| error.message.contains(text))
-}
-
-/// Answers LOAD DATA LOCAL from a buffer; no file is read.
-fn serve_from(buffer: &Arc<Mutex<Vec<u8>>>) -> LocalInfileHandler {
-    let buffer = Arc::clone(buffer);
-    LocalInfileHandler::new(move |_, writer| {
-        writer.write_all(&buffer.lock().unwrap_or_else(PoisonError::into_inner))
-    })
 }
 
 fn refused(what: &str) -> impl FnOnce(mysql::Error) -> PrepareError {

@@ -21,7 +21,7 @@ pub struct ServerFigures {
 }
 
 /// Options that are the same in every plan. `loose_` marks those that some versions lack.
-const PINNED: [(&str, &str); 35] = [
+const PINNED: [(&str, &str); 34] = [
     // How pages and log reach the device.
     ("innodb_flush_method", "O_DIRECT"),
     ("innodb_doublewrite", "ON"),
@@ -59,7 +59,6 @@ const PINNED: [(&str, &str); 35] = [
     ("slow_query_log", "OFF"),
     ("general_log", "OFF"),
     ("skip_name_resolve", "ON"),
-    ("local_infile", "ON"),
     ("transaction_isolation", "REPEATABLE-READ"),
 ];
 

@@ -3,14 +3,17 @@
 mod fleet;
 mod load;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::estimate::{dataset_bytes, estimate};
+use super::load_options;
 use super::options::{self, ServerFigures};
 use super::{DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, ServerPlan, sysbench};
 use crate::protocol::job::{Dataset, Transport};
 use crate::spec::{
-    Document, HardwareSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec, WorkloadSpec,
+    Document, HardwareSpec, LoadSettingsSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec,
+    WorkloadSpec,
 };
 use crate::workload::schema::{Layout, TableSchema};
 use crate::workload::{Workload, WorkloadKind};
@@ -58,15 +61,23 @@ pub fn resolve(
         tables: contents.tables,
         prepared_statements: workload.prepared_statements() * u64::from(threads),
     };
+    let options = options::options(&figures, &spec.server.variables);
+    let mut estimate = estimate(&contents, &workload, buffer_pool_bytes, log_bytes, load_threads);
+    let mut load_options = BTreeMap::new();
+    if loads_apart(spec, estimate.dataset_bytes) {
+        load_options = load_options::load_options(&options);
+        // It has no doublewrite buffer.
+        estimate.load_write_bytes -= estimate.dataset_bytes;
+    }
     let fleet = fleet::fleet(&hardware.spec, spec);
     let runs = load::runs(hardware, profile, fleet.instances.len(), fresh_seed)?;
     let mut plan = Plan {
         format: PLAN_FORMAT,
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),
-        estimate: estimate(&contents, &workload, buffer_pool_bytes, log_bytes, load_threads),
+        estimate,
         hardware: hardware_plan(hardware, working_dir),
         profile: profile_plan(profile),
-        dataset: DatasetPlan { contents, load_threads },
+        dataset: DatasetPlan { contents, load_threads, load_options },
         workload,
         load: load::load(spec),
         server: ServerPlan {
@@ -79,7 +90,7 @@ pub fn resolve(
             buffer_pool_bytes,
             buffer_pool_origin,
             buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
-            options: options::options(&figures, &spec.server.variables),
+            options,
         },
         runs,
         fleet,
@@ -87,6 +98,15 @@ pub fn resolve(
     };
     sysbench::write_commands(&mut plan);
     Ok(plan)
+}
+
+/// Whether a server of its own loads the dataset.
+fn loads_apart(spec: &ProfileSpec, dataset_bytes: u64) -> bool {
+    match spec.dataset.load_settings {
+        Some(LoadSettingsSpec::Fast) => true,
+        Some(LoadSettingsSpec::Measured) => false,
+        None => dataset_bytes >= load_options::WORTH_BYTES,
+    }
 }
 
 /// The transaction in plain numbers. `bulk_insert` addresses nothing.

@@ -127,9 +127,17 @@ fn mix(command: Command, workload: &Workload) -> Command {
 }
 
 fn keys(command: Command, keys: KeyDistribution) -> Command {
-    let command = command.option("rand-type", keys.name());
+    parameters(command.option("rand-type", keys.name()), keys)
+}
+
+/// Parameters of a distribution that differ from sysbench's defaults.
+fn parameters(command: Command, keys: KeyDistribution) -> Command {
     match keys {
         KeyDistribution::Uniform => command,
+        KeyDistribution::Special04 { iterations, hot_ids_pct, hot_picks_pct } => command
+            .option_if(iterations != 12, "oltp-dist-iter", iterations)
+            .option_if(hot_ids_pct != 1, "oltp-dist-pct", hot_ids_pct)
+            .option_if(hot_picks_pct != 75, "oltp-dist-res", hot_picks_pct),
         KeyDistribution::Special { iterations, hot_ids_pct, hot_picks_pct } => command
             .option_if(iterations != 12, "rand-spec-iter", iterations)
             .option_if(hot_ids_pct != 1, "rand-spec-pct", hot_ids_pct)
@@ -171,12 +179,13 @@ fn run_04(workload: &Workload, run: &RunPlan) -> String {
     ];
     let command = Command::new("sysbench --test=oltp").option("oltp-test-mode", mode);
     let command = command.option_if(nontrx.is_some(), "oltp-nontrx-mode", nontrx.unwrap_or_default());
-    counts
+    let command = counts
         .into_iter()
         .fold(command, |command, (name, value, default)| command.option_if(value != default, name, value))
         .option("oltp-table-size", workload.table_size)
         .option_if(workload.range_size != 100, "oltp-range-size", workload.range_size)
-        .option("oltp-dist-type", workload.keys.name())
+        .option("oltp-dist-type", workload.keys.name());
+    parameters(command, workload.keys)
         .option_if(workload.kind.has_transactions() && !workload.transaction, "oltp-skip-trx", "on")
         .option_if(!workload.auto_inc, "oltp-auto-inc", "off")
         .option("num-threads", run.threads)

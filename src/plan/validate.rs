@@ -41,14 +41,19 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     check(Threads::admits(plan.dataset.load_threads), "dataset.load_threads is out of range")?;
     check(mix.tables == contents.tables, "workload.tables is not the dataset's")?;
     validate_workload(mix)?;
-    for (name, value) in &plan.server.options {
+    let load_page_size = plan.dataset.load_options.get("innodb_page_size");
+    check(
+        plan.dataset.load_options.is_empty() || load_page_size == page_size,
+        "dataset.load_options.innodb_page_size is not the dataset's",
+    )?;
+    for (name, value) in plan.server.options.iter().chain(&plan.dataset.load_options) {
         let is_clean = is_variable(name) && !value.chars().any(char::is_control);
-        check(is_clean, "server.options holds what no profile can set")?;
+        check(is_clean, "server.options or dataset.load_options holds what no profile can set")?;
         let ours = ["innodb_buffer_pool_size", "innodb_page_size", "innodb_log_file_size"];
         let is_ours = ours.contains(&name.as_str());
         check(
             is_ours || options::set_by_drivestone(name, value).is_none(),
-            "server.options holds what no profile can set",
+            "server.options or dataset.load_options holds what no profile can set",
         )?;
     }
     fleet::validate(&plan.fleet)?;

@@ -132,6 +132,10 @@ pub struct PrepareJob {
     pub dataset: Dataset,
     /// Parallel connections.
     pub threads: u32,
+    /// Its server has settings made for loading: the dataset counts as finished once that has been stopped
+    /// cleanly.
+    #[serde(default)]
+    pub apart: bool,
 }
 
 /// What load threads do.

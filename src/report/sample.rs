@@ -339,6 +339,7 @@ fn plan() -> Plan {
                 character_set: "latin1".into(),
             },
             load_threads: 4,
+            load_options: BTreeMap::new(),
         },
         workload: Workload::new(WorkloadKind::OltpReadWrite, 8, 1_000_000, KeyDistribution::Uniform),
         load: LoadPlan {

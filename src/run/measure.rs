@@ -48,6 +48,9 @@ impl Session<'_> {
         if self.plan.runs.len() > 1 {
             self.watcher.saw(&Progress::RunStarting { run, plan: &plan });
         }
+        if run > 0 {
+            self.settle(&instances)?;
+        }
         self.connect(&plan, &instances)?;
         let starts = self.start(run, &plan, &instances)?;
         let mut figures = StepFigures::default();

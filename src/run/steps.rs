@@ -11,7 +11,7 @@ use super::session::{Halt, Happening, NEVER, Session};
 use super::{Found, Progress, Stage};
 use crate::plan::granted::not_granted;
 use crate::protocol::event::ServerReady;
-use crate::protocol::facts::{HostFacts, ObserverFacts};
+use crate::protocol::facts::{DatasetState, HostFacts, ObserverFacts};
 use crate::protocol::job::{PrepareJob, ServeJob};
 use crate::protocol::{Event, Job};
 use crate::result::{COORDINATOR, Record};
@@ -54,16 +54,17 @@ impl Session<'_> {
             self.record(host, Record::Event(Event::Observing(Box::new(facts.clone()))));
         }
         let instances = self.names(Host::is_instance);
+        let loaded = self.load_apart(found)?;
         let ready = self.start_servers(&instances)?;
         self.write_environment(found, &ready)?;
-        self.prepare(&instances)?;
+        // A server that did not stop cleanly leaves nothing to measure on, and the next one begins anew.
+        let is_missing = |(host, ready): &&(String, ServerReady)| ready.initialized || !loaded.contains(host);
+        let missing: Vec<String> = ready.iter().filter(is_missing).map(|(host, _)| host.clone()).collect();
+        self.prepare(&missing, false)?;
         self.stage = Stage::Running;
         let mut shortfall = None;
         let mut ramp = self.plan.load.ramp.map(Ramp::new);
         for run in 0..self.plan.runs.len() {
-            if run > 0 {
-                self.settle()?;
-            }
             let measured = self.measure(run)?;
             shortfall = shortfall.or(measured.shortfall);
             if ramp.as_mut().is_some_and(|ramp| ramp.is_over_after(&self.plan.runs[run], &measured.figures)) {
@@ -75,13 +76,12 @@ impl Session<'_> {
     }
 
     /// Lets the servers finish what the run before left behind, so that the next one does not pay for it.
-    fn settle(&mut self) -> Result<(), Halt> {
-        let up = self.names(|host| host.takes_part() && host.server_is_up);
+    pub(super) fn settle(&mut self, of: &[String]) -> Result<(), Halt> {
         let goal = self.plan.load.settle;
-        self.watcher.saw(&Progress::Settling { count: up.len() });
-        up.iter().for_each(|host| self.fleet.send(host, Job::Settle(goal)));
+        self.watcher.saw(&Progress::Settling { count: of.len() });
+        of.iter().for_each(|host| self.fleet.send(host, Job::Settle(goal)));
         let limit = Duration::from_secs(goal.patience_s) + STOP_MARGIN;
-        let settled = self.gather(&up, limit, "settling", |event| match event {
+        let settled = self.gather(of, limit, "settling", |event| match event {
             Event::Settled(settled) => Some(*settled),
             _ => None,
         })?;
@@ -117,9 +117,33 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Loads what is not there yet by servers with settings made for it, and stops them. Returns their hosts.
+    fn load_apart(&mut self, found: &Found) -> Result<Vec<String>, Halt> {
+        let is_there = |facts: &HostFacts| matches!(facts.dataset, DatasetState::Ready(_));
+        let hosts: Vec<String> = match self.plan.dataset.load_options.is_empty() {
+            true => Vec::new(),
+            false => {
+                let fresh = found.instances.iter().filter(|(_, facts)| !is_there(facts));
+                fresh.map(|(host, _)| host.clone()).collect()
+            }
+        };
+        if !hosts.is_empty() {
+            self.serve(&hosts, true)?;
+            self.prepare(&hosts, true)?;
+            self.rest_servers(&hosts)?;
+        }
+        Ok(hosts)
+    }
+
+    /// Starts servers that measure.
     pub(super) fn start_servers(&mut self, instances: &[String]) -> Result<Vec<(String, ServerReady)>, Halt> {
+        self.serve(instances, false)
+    }
+
+    fn serve(&mut self, instances: &[String], apart: bool) -> Result<Vec<(String, ServerReady)>, Halt> {
         self.watcher.saw(&Progress::ServersStarting { count: instances.len() });
-        let server = &self.plan.server;
+        let (server, dataset) = (&self.plan.server, &self.plan.dataset);
+        let options = if apart { &dataset.load_options } else { &server.options };
         let job = Job::Serve(ServeJob {
             target: self.plan.hardware.target.clone(),
             create_target: self.plan.hardware.create_target,
@@ -127,8 +151,9 @@ impl Session<'_> {
             server_program: server.program.clone(),
             account: server.account.clone(),
             transport: server.transport,
-            options: server.options.clone(),
-            revive: self.plan.load.reconnect,
+            options: options.clone(),
+            // A server that loads and dies leaves nothing to go on with.
+            revive: self.plan.load.reconnect && !apart,
         });
         instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
         let ready = self.gather(instances, START_TIMEOUT, "starting the server", |event| match event {
@@ -137,17 +162,21 @@ impl Session<'_> {
         })?;
         for (host, ready) in &ready {
             self.watcher.saw(&Progress::ServerReady { host, ready });
-            for text in not_granted(&self.plan.server.options, &ready.variables) {
+            for text in not_granted(options, &ready.variables) {
                 self.keep(host, &Event::Warning { text });
             }
         }
         Ok(ready)
     }
 
-    fn prepare(&mut self, instances: &[String]) -> Result<(), Halt> {
+    fn prepare(&mut self, instances: &[String], apart: bool) -> Result<(), Halt> {
+        if instances.is_empty() {
+            return Ok(());
+        }
         let job = Job::Prepare(PrepareJob {
             dataset: self.plan.dataset.contents.clone(),
             threads: self.plan.dataset.load_threads,
+            apart,
         });
         instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
         let prepared = self.gather(instances, NEVER, "preparing the dataset", |event| match event {

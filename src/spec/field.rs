@@ -1,7 +1,7 @@
 //! The fields by name: examples for messages, the keys of `--set`, and near misses.
 
 /// Fields that `--set` takes, each with a value that is right.
-pub(super) const SETTABLE: [(&str, &str); 46] = [
+pub(super) const SETTABLE: [(&str, &str); 47] = [
     ("workload.kind", "oltp_read_write"),
     ("workload.keys", "uniform"),
     ("workload.table_size", "100000"),
@@ -28,6 +28,7 @@ pub(super) const SETTABLE: [(&str, &str); 46] = [
     ("dataset.tables", "10"),
     ("dataset.rows", "100000"),
     ("dataset.load_threads", "8"),
+    ("dataset.load_settings", "fast"),
     ("dataset.seed", "1"),
     ("dataset.auto_inc", "true"),
     ("dataset.secondary", "false"),

@@ -61,18 +61,39 @@ fn shipped_hardware_is_read() {
 
 #[test]
 fn shipped_profiles_are_read() {
-    let files = shipped("profiles");
-    assert!(files.len() >= 3);
-    for file in files {
+    let mut found = Vec::new();
+    for file in shipped("profiles") {
         let spec = read_profile(&file, &[]).unwrap_or_else(|error| panic!("{error}")).spec;
         assert_eq!(Some(spec.name.as_str()), file.file_stem().unwrap().to_str());
-        assert_eq!(spec.load.threads[0].get(), 32);
         if spec.name.starts_with("storagereview") {
-            assert_eq!((spec.dataset.tables.get(), spec.dataset.rows.get()), (100, 10_000_000));
             assert_eq!(spec.load.warmup.seconds(), 7200);
             assert!(!spec.allow_cached);
         }
+        let threads: Vec<u32> = spec.load.threads.iter().map(|threads| threads.get()).collect();
+        found.push((spec.name, threads, spec.dataset.tables.get(), spec.dataset.rows.get()));
     }
+    found.sort();
+    let expected: [(&str, &[u32], u32, u64); 16] = [
+        ("cdc-insert", &[8, 16, 32, 64, 128, 256, 512], 16, 10_000_000),
+        ("cdc-write-only", &[16, 32, 64, 128, 256], 16, 10_000_000),
+        ("galera-read-write", &[64], 6, 1),
+        ("quick", &[32], 10, 100_000),
+        ("rate-ramp", &[64], 10, 1_000_000),
+        ("storagereview-oltp", &[32], 100, 10_000_000),
+        ("storagereview-oltp-uniform", &[32], 100, 10_000_000),
+        ("storagereview-oltp-vms", &[32], 100, 10_000_000),
+        ("sysbench04-complex", &[1, 16], 1, 10_000),
+        ("sysbench04-delete", &[16], 1, 10_000),
+        ("sysbench04-insert", &[1, 16], 1, 10_000),
+        ("sysbench04-select", &[1, 16], 1, 10_000),
+        ("sysbench04-simple", &[1, 16], 1, 10_000),
+        ("sysbench04-update-key", &[1, 16], 1, 10_000),
+        ("sysbench04-update-nokey", &[1, 16], 1, 10_000),
+        ("thread-sweep", &[1, 2, 4, 8, 16, 32, 64, 128], 10, 1_000_000),
+    ];
+    let expected =
+        expected.map(|(name, threads, tables, rows)| (name.to_owned(), threads.to_vec(), tables, rows));
+    assert_eq!(found, expected);
 }
 
 #[test]

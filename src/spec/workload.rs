@@ -124,6 +124,9 @@ pub struct DatasetSpec {
     /// Parallel connections of the load.
     #[serde(default)]
     pub load_threads: Option<Count<u32, 1, 4096, 8>>,
+    /// Settings of the server while it loads; which, follows from the size if not given.
+    #[serde(default)]
+    pub load_settings: Option<LoadSettingsSpec>,
     /// Seed of the row contents.
     #[serde(default = "default_seed")]
     pub seed: Seed,
@@ -136,6 +139,16 @@ pub struct DatasetSpec {
     /// An index on `k`.
     #[serde(default = "yes")]
     pub create_secondary: bool,
+}
+
+/// Settings of the server while it loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadSettingsSpec {
+    /// Made for loading; the server is started anew before anything is measured.
+    Fast,
+    /// Those of the measurement.
+    Measured,
 }
 
 fn default_seed() -> Seed {
@@ -153,11 +166,14 @@ impl WorkloadSpec {
         let iterations = self.spec_iter.map_or(12, |n| n.get());
         match self.keys {
             KeyName::Uniform => KeyDistribution::Uniform,
-            KeyName::Special => KeyDistribution::Special {
-                iterations,
-                hot_ids_pct: self.spec_pct.map_or(1, |pct| pct.get()),
-                hot_picks_pct: self.spec_res.map_or(75, |pct| pct.get()),
-            },
+            KeyName::Special => {
+                let hot_ids_pct = self.spec_pct.map_or(1, |pct| pct.get());
+                let hot_picks_pct = self.spec_res.map_or(75, |pct| pct.get());
+                match self.kind.is_04() {
+                    true => KeyDistribution::Special04 { iterations, hot_ids_pct, hot_picks_pct },
+                    false => KeyDistribution::Special { iterations, hot_ids_pct, hot_picks_pct },
+                }
+            }
             KeyName::Gaussian => KeyDistribution::Gaussian { iterations },
             KeyName::Pareto => {
                 self.pareto_h.map_or(KeyDistribution::PARETO, |h| KeyDistribution::Pareto { h: h.get() })

@@ -15,13 +15,25 @@ pub use picker::KeyPicker;
 pub enum KeyDistribution {
     /// Every id is as likely as any other.
     Uniform,
-    /// A few ids in the middle are hot; the other picks are gaussian.
+    /// A few ids in the middle are hot; the other picks are gaussian. As sysbench 1.x draws it: one uniform
+    /// decides whether a pick is hot and where it falls, so that hot picks reach only the upper
+    /// `hot_picks_pct` of the hot ids.
     Special {
         /// Uniforms whose mean makes a gaussian pick (`--rand-spec-iter`).
         iterations: u32,
         /// Share of ids that are hot, percent (`--rand-spec-pct`).
         hot_ids_pct: u32,
-        /// Share of picks that go to them, percent (`--rand-spec-res`); see [`Self::hot_picks`].
+        /// Share of picks that go to them, percent (`--rand-spec-res`).
+        hot_picks_pct: u32,
+    },
+    /// The same as sysbench 0.4 draws it: in whole numbers, over all of the hot ids.
+    #[serde(rename = "special_04")]
+    Special04 {
+        /// Uniforms whose mean makes a gaussian pick (`--oltp-dist-iter`).
+        iterations: u32,
+        /// Share of ids that are hot, percent (`--oltp-dist-pct`).
+        hot_ids_pct: u32,
+        /// Share of picks that go to them, percent (`--oltp-dist-res`): 75 gives 3 of 4, but 60 gives 1 of 2.
         hot_picks_pct: u32,
     },
     /// The mean of several uniforms: a bell in the middle.
@@ -45,6 +57,9 @@ impl KeyDistribution {
     /// `special` with sysbench's defaults: 75 % of picks on 1 % of the ids.
     pub const SPECIAL: KeyDistribution =
         KeyDistribution::Special { iterations: 12, hot_ids_pct: 1, hot_picks_pct: 75 };
+    /// The same in sysbench 0.4.
+    pub const SPECIAL_04: KeyDistribution =
+        KeyDistribution::Special04 { iterations: 12, hot_ids_pct: 1, hot_picks_pct: 75 };
     /// `gaussian` with its default.
     pub const GAUSSIAN: KeyDistribution = KeyDistribution::Gaussian { iterations: 12 };
     /// `pareto` with its default: a fifth of the ids takes four fifths of the picks.
@@ -57,7 +72,7 @@ impl KeyDistribution {
     pub fn name(self) -> &'static str {
         match self {
             KeyDistribution::Uniform => "uniform",
-            KeyDistribution::Special { .. } => "special",
+            KeyDistribution::Special { .. } | KeyDistribution::Special04 { .. } => "special",
             KeyDistribution::Gaussian { .. } => "gaussian",
             KeyDistribution::Pareto { .. } => "pareto",
             KeyDistribution::Zipfian { .. } => "zipfian",
@@ -70,7 +85,8 @@ impl KeyDistribution {
         let iterations = |n: u32| (1..=1000).contains(&n);
         match self {
             KeyDistribution::Uniform => true,
-            KeyDistribution::Special { iterations: n, hot_ids_pct, hot_picks_pct } => {
+            KeyDistribution::Special { iterations: n, hot_ids_pct, hot_picks_pct }
+            | KeyDistribution::Special04 { iterations: n, hot_ids_pct, hot_picks_pct } => {
                 iterations(n) && (1..=100).contains(&hot_ids_pct) && hot_picks_pct < 100
             }
             KeyDistribution::Gaussian { iterations: n } => iterations(n),
@@ -80,15 +96,8 @@ impl KeyDistribution {
     }
 }
 
-/// Share of `special`'s picks that go to the hot ids, 0–1.
-///
-/// sysbench stretches the range by 100 / (100 − percentage) in whole numbers: 75 gives 3 of 4 picks, but 60
-/// gives 1 of 2.
-fn hot_picks(hot_picks_pct: u32) -> f64 {
-    1.0 - 1.0 / f64::from(stretch(hot_picks_pct))
-}
-
-fn stretch(hot_picks_pct: u32) -> u32 {
+/// sysbench 0.4 stretches the range by this for picks that are hot: a whole number.
+fn stretch_04(hot_picks_pct: u32) -> u32 {
     100 / 100_u32.saturating_sub(hot_picks_pct).max(1)
 }
 

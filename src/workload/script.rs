@@ -11,7 +11,7 @@ use super::{Workload, WorkloadKind};
 const CHOSEN_IDS: u64 = 1 << 32;
 /// The lowest of them.
 const LOWEST_CHOSEN_ID: i64 = -(1 << 31);
-/// Text that `bulk_insert` collects before it sends a statement, bytes.
+/// Longest statement of `bulk_insert`, bytes.
 const BULK_BYTES: usize = 512 * 1024;
 
 /// Draws the transactions of one load thread.
@@ -33,6 +33,7 @@ struct Bulk {
     /// Not sent: from `first` to before `next`.
     first: u64,
     next: u64,
+    /// Length of the statement that would be sent now.
     bytes: usize,
 }
 
@@ -53,7 +54,7 @@ impl Script {
             ids: KeyPicker::new(workload.keys, 1, workload.table_size),
             part: KeyPicker::new(workload.keys, part(thread), part(thread + 1)),
             walk: Walk::new(range, thread, threads),
-            bulk: Bulk { table: thread + 1, first: 1, next: 1, bytes: 0 },
+            bulk: Bulk { table: thread + 1, first: 1, next: 1, bytes: bulk_head(&workload, thread + 1) },
             workload,
             streams,
         }
@@ -268,7 +269,7 @@ impl Script {
         if next > first {
             let parameters = Parameters::Numbers(first, next - 1);
             statements.push(Statement { kind: StatementKind::Insert, table, parameters });
-            self.bulk = Bulk { table, first: next, next, bytes: 0 };
+            self.bulk = Bulk { table, first: next, next, bytes: bulk_head(&self.workload, table) };
         }
     }
 
@@ -284,6 +285,11 @@ impl Script {
     fn choices(&mut self) -> &mut WorkloadRng {
         &mut self.streams.choices
     }
+}
+
+/// Length of a statement of `bulk_insert` before its rows.
+fn bulk_head(workload: &Workload, table: u32) -> usize {
+    workload.sql(StatementKind::Insert, table).len()
 }
 
 fn bare(kind: StatementKind) -> Statement {

@@ -190,6 +190,31 @@ fn later_runs_reuse_the_dataset_and_repeat_a_plan() {
     assert_statement_counts(first_run(&result));
 }
 
+/// A server of its own loads, and leaves a dataset to one with the settings of the measurement.
+#[test]
+fn a_dataset_is_loaded_by_a_server_made_for_that() {
+    let Some(lab) = Lab::new() else { return };
+    let bounds = ["warmup=0s", "duration=1s", "load_settings=fast"];
+    for (out, reused) in [("first", false), ("second", true)] {
+        let result = lab.run(out, &bounds);
+        assert_eq!(
+            (&result["dataset"]["reused"], &result["dataset"]["runs_before"]),
+            (&reused.into(), &u64::from(reused).into())
+        );
+        assert_statement_counts(first_run(&result));
+        let environment = fs::read_to_string(lab.path(out).join("environment.json")).unwrap();
+        assert!(environment.contains("\"innodb_doublewrite\": \"ON\""), "{environment}");
+        let servers = fs::read_to_string(lab.path(out).join("journal.jsonl"))
+            .unwrap()
+            .matches("\"server_ready\"")
+            .count();
+        assert_eq!(servers, if reused { 1 } else { 2 });
+    }
+    let manifest = fs::read_to_string(lab.dataset().join("manifest.json")).unwrap();
+    assert!(manifest.contains("made for loading"), "{manifest}");
+    lab.nothing_left();
+}
+
 /// Where nobody else reads, bytes at the device are InnoDB's.
 #[test]
 fn a_device_of_its_own_shows_every_read() {

@@ -1,6 +1,6 @@
 //! Distributions as densities over the range of ids, for estimating the working set.
 
-use super::{KeyDistribution, hot_picks, zipf};
+use super::{KeyDistribution, stretch_04, zipf};
 
 /// Equal parts of the id range in which a density counts as flat.
 const EVEN_PARTS: u32 = 400;
@@ -12,6 +12,15 @@ const PARTS_PER_OCTAVE: u32 = 4;
 pub struct Density {
     keys: KeyDistribution,
     size: f64,
+}
+
+/// The hot ids of `special`.
+struct Hot {
+    /// Share of the picks that go to them.
+    picks: f64,
+    /// Their ends, as shares of the range.
+    low: f64,
+    high: f64,
 }
 
 impl Density {
@@ -27,11 +36,12 @@ impl Density {
         let share = share.clamp(0.0, 1.0);
         match self.keys {
             KeyDistribution::Uniform => share,
-            KeyDistribution::Special { iterations, hot_ids_pct, hot_picks_pct } => {
-                let (low, high) = hot_range(hot_ids_pct, self.size);
-                let hot = ((share - low) / (high - low)).clamp(0.0, 1.0);
-                let hot_picks = hot_picks(hot_picks_pct);
-                hot_picks * hot + (1.0 - hot_picks) * mean_of_uniforms_cdf(iterations, share)
+            KeyDistribution::Special { iterations, .. } | KeyDistribution::Special04 { iterations, .. } => {
+                let cold = mean_of_uniforms_cdf(iterations, share);
+                self.hot().map_or(cold, |Hot { picks, low, high }| {
+                    let hot = ((share - low) / (high - low)).clamp(0.0, 1.0);
+                    picks * hot + (1.0 - picks) * cold
+                })
             }
             KeyDistribution::Gaussian { iterations } => mean_of_uniforms_cdf(iterations, share),
             KeyDistribution::Pareto { h } => share.powf((1.0 - h).ln() / h.ln()),
@@ -47,9 +57,8 @@ impl Density {
     pub fn edges(&self, narrowest: f64) -> Vec<f64> {
         let mut edges: Vec<f64> = (0..=EVEN_PARTS).map(|n| f64::from(n) / f64::from(EVEN_PARTS)).collect();
         match self.keys {
-            KeyDistribution::Special { hot_ids_pct, .. } => {
-                let (low, high) = hot_range(hot_ids_pct, self.size);
-                edges.extend([low, high]);
+            KeyDistribution::Special { .. } | KeyDistribution::Special04 { .. } => {
+                edges.extend(self.hot().into_iter().flat_map(|hot| [hot.low, hot.high]));
             }
             KeyDistribution::Pareto { .. } | KeyDistribution::Zipfian { .. } => {
                 let finer = (1..).map(|n| (-f64::from(n) / f64::from(PARTS_PER_OCTAVE)).exp2());
@@ -61,6 +70,26 @@ impl Density {
         edges
     }
 
+    /// The hot ids, if there are any.
+    fn hot(&self) -> Option<Hot> {
+        match self.keys {
+            KeyDistribution::Special { hot_ids_pct, hot_picks_pct, .. } => {
+                let last = self.size - 1.0;
+                let wide = last * f64::from(hot_ids_pct) / 100.0;
+                let first = (last - wide) / 2.0;
+                let picks = f64::from(hot_picks_pct) / 100.0;
+                let place = |uniform: f64| (first + uniform * (wide + 1.0)) / self.size;
+                (hot_picks_pct > 0).then(|| Hot { picks, low: place(1.0 - picks), high: place(1.0) })
+            }
+            KeyDistribution::Special04 { hot_ids_pct, hot_picks_pct, .. } => {
+                let half = (f64::from(hot_ids_pct) / 100.0).max(1.0 / self.size).min(1.0) / 2.0;
+                let picks = 1.0 - 1.0 / f64::from(stretch_04(hot_picks_pct));
+                Some(Hot { picks, low: 0.5 - half, high: 0.5 + half })
+            }
+            _ => None,
+        }
+    }
+
     /// How many of `size` rows, whose values are picks, are expected to hold the value of one more pick.
     #[must_use]
     pub fn rows_of_a_picked_value(&self) -> f64 {
@@ -70,12 +99,6 @@ impl Density {
             .map(|edge| (self.cumulative(edge[1]) - self.cumulative(edge[0])).powi(2) / (edge[1] - edge[0]))
             .sum()
     }
-}
-
-/// The hot ids, as shares of the range: at least one id.
-fn hot_range(hot_ids_pct: u32, size: f64) -> (f64, f64) {
-    let half = (f64::from(hot_ids_pct) / 100.0).max(1.0 / size).min(1.0) / 2.0;
-    (0.5 - half, 0.5 + half)
 }
 
 /// Cumulative distribution of the mean of n uniforms on 0–1: exact (Irwin and Hall) for few, where the sum's terms

@@ -9,7 +9,7 @@ use crate::e2e::lab::code;
 use crate::e2e::require::require;
 
 /// The dataset's folder, named after its contents.
-const DATASET: &str = "sbtest-1x5000-cdc22324";
+const DATASET: &str = "sbtest-1x5000-1d7f6873";
 
 /// An ssh configuration for hosts that are not as they should be: nobody listens at the desk.
 const STRANGERS: &str = "
