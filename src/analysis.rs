@@ -142,8 +142,10 @@ pub struct DatasetAnalysis {
     pub runs_before: u32,
     /// How it was created.
     pub creation: String,
-    /// Rows in all tables.
+    /// Rows in all tables, before the first run of this result.
     pub rows: u64,
+    /// Rows that earlier runs added or removed, whichever.
+    pub rows_changed: u64,
     /// Bytes of its files.
     pub file_bytes: u64,
 }

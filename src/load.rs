@@ -10,6 +10,7 @@ pub mod drive;
 pub mod prepare;
 pub mod recorder;
 pub mod settle;
+pub mod statements;
 pub mod wire;
 pub mod worker;
 

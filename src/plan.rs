@@ -19,7 +19,7 @@ use crate::workload::Workload;
 pub use estimate::Estimate;
 
 /// Version of `plan.json`.
-pub const PLAN_FORMAT: u32 = 2;
+pub const PLAN_FORMAT: u32 = 3;
 
 /// Everything that a run needs to know, stored whole in its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

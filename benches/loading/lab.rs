@@ -61,6 +61,7 @@ impl Lab {
             measured: DatasetSize { rows: 0, file_bytes: 0, data_bytes: 0, index_bytes: 0 },
             runs_since: 0,
             rows_added: 0,
+            rows_changed: 0,
         };
         self.folder().write_manifest(&manifest).unwrap();
     }

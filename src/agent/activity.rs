@@ -233,7 +233,7 @@ fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool
                 let mut unconfirmed = served.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner);
                 *unconfirmed = Some(manifest.clone());
             }
-            Event::Prepared { manifest, reused }
+            Event::Prepared { manifest, reused, file_bytes: served.folder.table_bytes() }
         }
         Err(error) => Event::PrepareFailed { reason: error.to_string() },
     });
@@ -262,6 +262,7 @@ fn note_rows(served: &Served, rows_added: i64, outbox: &Outbox) {
     if rows_added != 0 {
         change_manifest(served, outbox, |manifest| {
             manifest.rows_added = manifest.rows_added.saturating_add(rows_added);
+            manifest.rows_changed = manifest.rows_changed.saturating_add(rows_added.unsigned_abs());
         });
     }
 }

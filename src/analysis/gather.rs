@@ -184,13 +184,21 @@ impl Gathered {
             Event::ServerReady(ready) => self.host(from).server = Some(ready),
             Event::LoadReady { streams } => self.host(from).streams = streams,
             Event::Settled(settled) => self.host(from).settled = Some(settled),
-            Event::Prepared { manifest, reused } => {
+            Event::Prepared { manifest, reused, file_bytes } => {
+                if manifest.rows_changed > 0 {
+                    let of = if self.several { format!("{from}: ") } else { String::new() };
+                    let (rows, loaded) = (manifest.rows_changed, manifest.measured.rows);
+                    self.notes.push(format!(
+                        "{of}earlier runs added or removed {rows} rows of the dataset, of which {loaded} were loaded"
+                    ));
+                }
                 self.host(from).dataset = Some(DatasetAnalysis {
                     reused,
                     runs_before: manifest.runs_since,
                     creation: manifest.creation,
-                    rows: manifest.measured.rows,
-                    file_bytes: manifest.measured.file_bytes,
+                    rows: manifest.measured.rows.saturating_add_signed(manifest.rows_added),
+                    rows_changed: manifest.rows_changed,
+                    file_bytes,
                 });
             }
             Event::Warning { text } if self.several && from != COORDINATOR => {

@@ -1,6 +1,5 @@
 //! Beside the load threads: gathers what they leave, second by second.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,10 +7,10 @@ use std::time::Duration;
 
 use super::course::Course;
 use super::desk::Desk;
-use super::recorder::{Slot, StatementLatencies};
+use super::recorder::Slot;
+use super::statements::StatementLatencies;
 use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{Event, LoadEndCause, LoadEnded, LoadSecond, StatementCount};
-use crate::stats::latency::StatementHistogram;
 
 /// A second is collected this long after it is over, so that threads have filed what completed in it.
 const GRACE_NS: i64 = 100_000_000;
@@ -55,7 +54,7 @@ impl<'a> Collector<'a> {
             told_start: false,
             filed_late: 0,
             saturated: 0,
-            statements: StatementLatencies::new(),
+            statements: StatementLatencies::default(),
             stop,
             emit,
         }
@@ -116,12 +115,10 @@ impl<'a> Collector<'a> {
     }
 
     fn emit_statements(&mut self) {
-        self.statements.values_mut().for_each(StatementHistogram::clear);
         for desk in self.desks {
             desk.recorder.collect_statements(&mut self.statements);
         }
-        let filed = self.statements.iter().filter(|(_, latencies)| latencies.count() > 0);
-        let filed: BTreeMap<_, _> = filed.map(|(kind, latencies)| (*kind, latencies.to_record())).collect();
+        let filed = self.statements.take_records();
         if !filed.is_empty() {
             (self.emit)(Event::LoadStatements(filed));
         }

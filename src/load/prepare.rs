@@ -145,6 +145,7 @@ impl Prepare<'_> {
             measured: self.measure(&mut connection)?,
             runs_since: 0,
             rows_added: 0,
+            rows_changed: 0,
         };
         if !self.apart {
             self.folder.write_manifest(&manifest)?;

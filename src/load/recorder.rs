@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::statements::StatementLatencies;
 use crate::protocol::clock::SECOND_NS;
-use crate::stats::latency::{LatencyHistogram, StatementHistogram};
+use crate::stats::latency::LatencyHistogram;
 use crate::workload::statement::StatementKind;
 
 /// Statements of one or more transactions, as sysbench counts them.
@@ -120,9 +121,6 @@ pub struct Recorder {
     statements: Mutex<StatementLatencies>,
 }
 
-/// Latencies by kind of statement.
-pub type StatementLatencies = BTreeMap<StatementKind, StatementHistogram>;
-
 impl Recorder {
     /// Slots for `first_second` and the one after it.
     #[must_use]
@@ -132,7 +130,7 @@ impl Recorder {
         Self {
             slots: seconds.map(|second| Mutex::new(Slot::new(second))),
             late: Mutex::new(Slot::new(first_second)),
-            statements: Mutex::new(StatementLatencies::new()),
+            statements: Mutex::default(),
         }
     }
 
@@ -143,7 +141,7 @@ impl Recorder {
         if second >= 0 && !completed.statements.is_empty() {
             let mut latencies = lock(&self.statements);
             for (kind, latency_ns) in completed.statements {
-                latencies.entry(*kind).or_default().record(*latency_ns);
+                latencies.record(*kind, *latency_ns);
             }
         }
         let mut slot = self.slot(second);
@@ -172,10 +170,7 @@ impl Recorder {
 
     /// Adds statements filed since the last time to `total`.
     pub fn collect_statements(&self, total: &mut StatementLatencies) {
-        for (kind, latencies) in lock(&self.statements).iter_mut() {
-            total.entry(*kind).or_default().merge(latencies);
-            latencies.clear();
-        }
+        total.absorb(&mut lock(&self.statements));
     }
 
     fn slot(&self, second: i64) -> MutexGuard<'_, Slot> {
@@ -209,10 +204,11 @@ mod tests {
         total.reuse(0);
         recorder.collect(0, &mut total);
         assert_eq!((total.latency.count(), total.filed_late), (2, 0));
-        let mut statements = StatementLatencies::new();
+        let mut statements = StatementLatencies::default();
         recorder.collect_statements(&mut statements);
         recorder.collect_statements(&mut statements);
-        assert_eq!(statements[&StatementKind::Commit].count(), 2, "those of the warm-up are not measured");
+        let filed = statements.take_records();
+        assert_eq!(filed[&StatementKind::Commit].count, 2, "those of the warm-up are not measured");
     }
 
     #[test]

@@ -79,8 +79,8 @@ impl Worker<'_> {
     fn transactions(&mut self) -> Result<(), LoadError> {
         let mut statements = Vec::new();
         let mut tally = Tally::default();
-        // The one statement of a transaction takes as long as the transaction.
-        let apart = self.job.workload.statement_count() > 1;
+        // The one statement of a transaction takes as long as the transaction, unless that has waited first.
+        let apart = self.job.workload.statement_count() > 1 || self.job.rate_per_s.is_some();
         while let Some(began_ns) = self.course.next_start() {
             self.desk.set_in_flight(began_ns);
             tally.clear();
@@ -140,7 +140,13 @@ impl Worker<'_> {
     /// Executes one statement and counts it as sysbench does: a write that touches no row is `other`, but for
     /// sysbench 0.4.
     fn execute(&mut self, statement: &Statement, counts: &mut StatementCounts) -> Result<(), mysql::Error> {
-        let rows = self.connection.execute(statement)?;
+        let is_counted = u64::from(statement.kind.server_counter() == self.counter);
+        let rows = self.connection.execute(statement).inspect_err(|error| {
+            // The server counts what it refuses as well.
+            if lost_or_code(error).is_some() {
+                self.desk.count(is_counted, 0);
+            }
+        })?;
         match statement.kind.class() {
             StatementClass::Read => counts.reads += 1,
             StatementClass::Write if rows > 0 || self.job.workload.kind.is_04() => counts.writes += 1,
@@ -152,7 +158,7 @@ impl Worker<'_> {
             StatementKind::Delete => -rows,
             _ => 0,
         };
-        self.desk.count(u64::from(statement.kind.server_counter() == self.counter), rows_added);
+        self.desk.count(is_counted, rows_added);
         Ok(())
     }
 

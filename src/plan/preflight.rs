@@ -368,15 +368,14 @@ fn check_reuse(plan: &Plan, facts: &HostFacts, manifest: &DatasetManifest, found
         found.refuse_hardware(PATH, text);
         return;
     }
-    let (rows, added) = (manifest.measured.rows, manifest.rows_added);
-    if added.unsigned_abs() as f64 > FEW_ROWS * rows as f64 {
-        let change = if added > 0 { "more" } else { "fewer" };
+    let (rows, added, changed) = (manifest.measured.rows, manifest.rows_added, manifest.rows_changed);
+    if changed as f64 > FEW_ROWS * rows as f64 {
+        let (net, change) = (added.unsigned_abs(), if added < 0 { "fewer" } else { "more" });
         found.warn_hardware(
             PATH,
             format!(
-                "the dataset in {folder} has {} rows {change} than the {rows} that were loaded: earlier runs changed \
-                 it; remove that folder to load it anew",
-                added.unsigned_abs()
+                "earlier runs added or removed {changed} rows of the dataset in {folder}, which has {net} rows {change} \
+                 than the {rows} that were loaded; remove that folder to load it anew"
             ),
         );
     }

@@ -61,6 +61,8 @@ pub enum Event {
         manifest: DatasetManifest,
         /// It was there already.
         reused: bool,
+        /// Bytes of the tables' files as they are now.
+        file_bytes: u64,
     },
     /// The dataset could not be completed.
     PrepareFailed {
@@ -209,7 +211,7 @@ pub struct LoadEnded {
 pub struct StatementCount {
     /// The server's counter, such as `Com_commit`.
     pub counter: String,
-    /// Successful statements of the load threads.
+    /// Statements of the load threads that the server answered, refusals included.
     pub ours: u64,
     /// The server's counter before and after; unknown when it could not be read.
     pub server: Option<(i64, i64)>,

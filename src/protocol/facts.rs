@@ -197,6 +197,8 @@ pub struct DatasetManifest {
     pub runs_since: u32,
     /// Rows that these runs inserted less those that they deleted, as far as they lived to count them.
     pub rows_added: i64,
+    /// The same without the signs: what one run added and another removed are not the same rows.
+    pub rows_changed: u64,
 }
 
 /// Size of a dataset as measured on disk.

@@ -236,6 +236,7 @@ fn dataset(result: &ResultAnalysis) -> Vec<(&'static str, String)> {
         ("Measured size", measured),
         ("Origin", format!("{origin}; {}", dataset.creation)),
         ("Runs that changed it before", dataset.runs_before.to_string()),
+        ("Rows that they added or removed", number::count(dataset.rows_changed)),
     ]
 }
 

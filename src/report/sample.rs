@@ -47,6 +47,7 @@ pub(super) fn complete() -> ResultAnalysis {
             runs_before: 2,
             creation: "multi-row INSERT by primary key, index k afterwards".into(),
             rows: 8_000_000,
+            rows_changed: 0,
             file_bytes: 1_996_488_704,
         }),
         runs: vec![run(60)],

@@ -180,7 +180,7 @@ impl Session<'_> {
         });
         instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
         let prepared = self.gather(instances, NEVER, "preparing the dataset", |event| match event {
-            Event::Prepared { manifest, reused } => Some((manifest.clone(), *reused)),
+            Event::Prepared { manifest, reused, .. } => Some((manifest.clone(), *reused)),
             _ => None,
         });
         if prepared.is_err() {

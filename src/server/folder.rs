@@ -22,7 +22,7 @@ const MARKER_TEXT: &str = "{\"made_by\":\"drivestone\",\"format\":1}\n";
 const NOT_OURS: &str = "holds files that drivestone did not make; move them away";
 const MANIFEST: &str = "manifest.json";
 /// Version of the manifest file.
-pub const MANIFEST_FORMAT: u32 = 1;
+pub const MANIFEST_FORMAT: u32 = 2;
 
 /// Paths of one dataset's folder. Nothing is created by making this value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -347,6 +347,7 @@ mod tests {
             },
             runs_since: 0,
             rows_added: 0,
+            rows_changed: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The fields by name: examples for messages, the keys of `--set`, and near misses.
 
 /// Fields that `--set` takes, each with a value that is right.
-pub(super) const SETTABLE: [(&str, &str); 47] = [
+pub(super) const SETTABLE: [(&str, &str); 51] = [
     ("workload.kind", "oltp_read_write"),
     ("workload.keys", "uniform"),
     ("workload.table_size", "100000"),
@@ -38,6 +38,10 @@ pub(super) const SETTABLE: [(&str, &str); 47] = [
     ("load.duration", "60s"),
     ("load.events", "100000"),
     ("load.rate", "500"),
+    ("load.ramp.from", "100"),
+    ("load.ramp.to", "2000"),
+    ("load.ramp.steps", "10"),
+    ("load.ramp.p99_ms", "50"),
     ("load.ignore_errors", "[1213, 1020, 1205]"),
     ("load.reconnect", "false"),
     ("load.report_interval", "1s"),
@@ -55,11 +59,7 @@ pub(super) const SETTABLE: [(&str, &str); 47] = [
 pub(super) const VARIABLES: &str = "server.variables.";
 
 /// Required fields that `--set` does not take.
-const OTHERS: [(&str, &str); 19] = [
-    ("load.ramp.from", "100"),
-    ("load.ramp.to", "2000"),
-    ("load.ramp.steps", "10"),
-    ("load.ramp.p99_ms", "50"),
+const OTHERS: [(&str, &str); 15] = [
     ("name", "nvme-lab"),
     ("description", "what this profile is for"),
     ("device.path", "/mnt/dut"),
