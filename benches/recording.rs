@@ -32,14 +32,7 @@ fn read_write(keys: KeyDistribution) -> Workload {
 
 fn completed(rng: &mut WorkloadRng) -> Completed<'static> {
     let counts = StatementCounts { reads: 14, writes: 4, other: 2 };
-    Completed {
-        at_ns: 500_000_000,
-        latency_ns: rng.between(3_000_000, 60_000_000),
-        counts,
-        errors: &[],
-        reconnects: 0,
-        statements: &[],
-    }
+    Completed { at_ns: 500_000_000, latency_ns: rng.between(3_000_000, 60_000_000), counts, statements: &[] }
 }
 
 /// Filing one transaction, as each load thread does once a transaction.

@@ -79,6 +79,14 @@ fn describe(plan: &Plan, facts: &Hosts) -> String {
 fn dataset(plan: &Plan) -> Vec<String> {
     let (contents, e) = (&plan.dataset.contents, &plan.estimate);
     let worth = size(WORTH_BYTES);
+    if contents.rows == 0 {
+        let tables = grouped(contents.tables.into());
+        return vec![format!(
+            "{}{tables} empty tables: {}",
+            each(plan, "on each host: "),
+            size(e.dataset_bytes)
+        )];
+    }
     vec![
         format!(
             "{}{} tables × {} rows = {} rows × {:.0} B ≈ {}",

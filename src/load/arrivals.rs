@@ -1,8 +1,9 @@
 //! Open loop: transactions that arrive whether or not earlier ones are done.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use crate::protocol::clock::SECOND_NS;
+use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::workload::random::WorkloadRng;
 
 /// Moments at which transactions arrive: the gaps are exponential, so that a mean of `rate` arrive in a second.
@@ -36,7 +37,6 @@ impl Moments {
 /// The queue of one instance. Load threads take arrivals in order; those whose moment has passed have waited.
 #[derive(Debug)]
 pub struct Arrivals {
-    first: Moments,
     state: Mutex<State>,
 }
 
@@ -44,11 +44,15 @@ pub struct Arrivals {
 struct State {
     /// Of the arrivals that nobody has taken.
     moments: Moments,
-    /// Arrivals that a thread has begun with.
-    begun: u64,
+    /// Of the arrivals that nobody has begun with: as many have been passed as have been begun with.
+    waiting: Moments,
     /// The same moments, as far as they have been counted.
     counted: Moments,
     arrived: u64,
+    /// Arrivals that a thread had begun with by then.
+    begun: u64,
+    /// When threads have begun since, in order.
+    since: VecDeque<i64>,
 }
 
 impl Arrivals {
@@ -56,8 +60,15 @@ impl Arrivals {
     #[must_use]
     pub fn new(rng: WorkloadRng, rate_per_s: u32, begin_ns: i64) -> Self {
         let first = Moments::new(rng, rate_per_s, begin_ns);
-        let state = State { moments: first.clone(), begun: 0, counted: first.clone(), arrived: 0 };
-        Self { first, state: Mutex::new(state) }
+        let state = State {
+            moments: first.clone(),
+            waiting: first.clone(),
+            counted: first,
+            arrived: 0,
+            begun: 0,
+            since: VecDeque::new(),
+        };
+        Self { state: Mutex::new(state) }
     }
 
     /// The moment of the next arrival, which is now the caller's.
@@ -65,9 +76,12 @@ impl Arrivals {
         self.lock().moments.take()
     }
 
-    /// The caller begins with what it took.
+    /// The caller begins with what it took, now.
     pub fn begin(&self) {
-        self.lock().begun += 1;
+        let mut state = self.lock();
+        // Read under the lock, so that these moments are in order.
+        state.since.push_back(monotonic_ns());
+        state.waiting.advance();
     }
 
     /// How many have arrived by a moment and not begun. Moments must not go back.
@@ -77,16 +91,17 @@ impl Arrivals {
             state.counted.advance();
             state.arrived += 1;
         }
+        while state.since.front().is_some_and(|began_ns| *began_ns < moment_ns) {
+            state.since.pop_front();
+            state.begun += 1;
+        }
         state.arrived.saturating_sub(state.begun)
     }
 
     /// The same at the end, with how long the oldest has waited, ns.
     pub fn unserved_at(&self, end_ns: i64) -> (u64, u64) {
         let queued = self.queued_at(end_ns);
-        let begun = self.lock().begun;
-        let mut oldest = self.first.clone();
-        (0..begun).for_each(|_| oldest.advance());
-        let waited = u64::try_from(end_ns - oldest.next_ns as i64).unwrap_or(0);
+        let waited = u64::try_from(end_ns - self.lock().waiting.next_ns as i64).unwrap_or(0);
         (queued, if queued > 0 { waited } else { 0 })
     }
 
@@ -117,24 +132,36 @@ mod tests {
 
     #[test]
     fn what_nobody_begins_with_queues() {
-        let arrivals = arrivals(1_000);
-        let second = arrivals.queued_at(SECOND_NS);
+        let begin_ns = monotonic_ns();
+        let arrivals = Arrivals::new(WorkloadRng::new(3, 1), 1_000, begin_ns);
+        let at = |seconds: i64| begin_ns + seconds * SECOND_NS;
+        let second = arrivals.queued_at(at(1));
         assert!((900..1100).contains(&second), "{second}");
         let taken: Vec<i64> = (0..10).map(|_| arrivals.take()).collect();
         (0..10).for_each(|_| arrivals.begin());
-        assert_eq!(arrivals.queued_at(SECOND_NS), second - 10);
-        let (queued, waited_ns) = arrivals.unserved_at(2 * SECOND_NS);
+        assert_eq!(arrivals.queued_at(at(1)), second - 10);
+        let (queued, waited_ns) = arrivals.unserved_at(at(2));
         assert!(queued > second);
-        let oldest = 2 * SECOND_NS - i64::try_from(waited_ns).unwrap();
+        let oldest = at(2) - i64::try_from(waited_ns).unwrap();
         assert!(oldest > taken[9] && oldest < taken[9] + 50_000_000, "{oldest} {taken:?}");
     }
 
     #[test]
-    fn nothing_queues_that_has_begun() {
-        let arrivals = arrivals(10);
-        let moment = arrivals.take();
-        assert_eq!(arrivals.queued_at(moment), 0);
-        arrivals.begin();
-        assert_eq!(arrivals.unserved_at(moment + 1), (0, 0));
+    fn what_begins_after_a_moment_was_queued_then() {
+        let begin_ns = monotonic_ns() - 3 * SECOND_NS;
+        let arrivals = Arrivals::new(WorkloadRng::new(3, 1), 100, begin_ns);
+        (0..50).for_each(|_| arrivals.begin());
+        let then = arrivals.queued_at(begin_ns + SECOND_NS);
+        assert!((60..140).contains(&then), "{then}");
+        assert!(arrivals.queued_at(monotonic_ns()) < then + 200 - 50 + 60);
+    }
+
+    #[test]
+    fn what_has_begun_does_not_queue() {
+        let arrivals = Arrivals::new(WorkloadRng::new(3, 1), 10, monotonic_ns() - SECOND_NS);
+        let (queued, waited_ns) = arrivals.unserved_at(monotonic_ns());
+        assert!(queued > 1 && waited_ns > 0, "{queued} {waited_ns}");
+        (0..queued).for_each(|_| arrivals.begin());
+        assert_eq!(arrivals.unserved_at(monotonic_ns()), (0, 0));
     }
 }

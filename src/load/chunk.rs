@@ -45,7 +45,8 @@ impl Chunk {
 
     /// Its rows, in the order of their ids.
     pub fn rows(&self, dataset: &Dataset) -> impl Iterator<Item = Row> + use<> {
-        let stream = (u64::from(self.table) << 32) | self.first;
+        // Tables and chunks are few enough that no two share a number.
+        let stream = (u64::from(self.table) << 32) | (self.first / ROWS_PER_CHUNK);
         let mut rng = WorkloadRng::new(dataset.seed, stream);
         let values = KeyPicker::new(dataset.keys, 1, dataset.rows);
         let is_04 = dataset.schema.layout == Layout::Sysbench04;

@@ -83,6 +83,12 @@ impl LoadConnection {
         self.wire.exchange(&self.connection)
     }
 
+    /// Its number at the server.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.connection.connection_id()
+    }
+
     /// Ends what a failed transaction left open.
     ///
     /// # Errors

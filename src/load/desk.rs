@@ -1,6 +1,6 @@
 //! What a load thread leaves for the collector.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use super::course::Course;
 use super::recorder::{Completed, Recorder};
@@ -12,6 +12,8 @@ use crate::protocol::event::ThreadTotals;
 pub struct Desk {
     /// Finished transactions.
     pub recorder: Recorder,
+    /// Its connection's number at the server.
+    connection: AtomicU32,
     /// When the thread began; 0 before.
     began_ns: AtomicI64,
     /// When the transaction in flight began; 0 between transactions.
@@ -38,6 +40,7 @@ impl Desk {
     pub fn new(first_second: i64) -> Self {
         Self {
             recorder: Recorder::new(first_second),
+            connection: AtomicU32::new(0),
             began_ns: AtomicI64::new(0),
             in_flight_since_ns: AtomicI64::new(0),
             outlasting_since_ns: AtomicI64::new(0),
@@ -48,6 +51,17 @@ impl Desk {
             busy_ns: AtomicU64::new(0),
             finished_ns: AtomicI64::new(0),
         }
+    }
+
+    /// Notes the thread's connection.
+    pub fn set_connection(&self, id: u32) {
+        self.connection.store(id, Ordering::Release);
+    }
+
+    /// The thread's connection, by its number at the server.
+    #[must_use]
+    pub fn connection(&self) -> u32 {
+        self.connection.load(Ordering::Acquire)
     }
 
     /// Notes that the thread begins now.

@@ -87,6 +87,7 @@ impl Drive<'_> {
         collector.collect_until_end();
         (self.interval_over)();
         collector.drain();
+        end_unfinished(&mut counter, &desks);
         collector.collect_last();
         let server = count_before.zip(read_counter(&mut counter, counter_name));
         (self.emit)(Event::LoadEnded(collector.ended(counter_name, server)));
@@ -181,6 +182,7 @@ impl Drive<'_> {
             .spawn(move || {
                 be_punctual();
                 sleep_until(course.start.begin_ns);
+                desk.set_connection(connection.id());
                 desk.begin();
                 let worker = Worker {
                     thread,
@@ -222,6 +224,18 @@ struct Ready {
 fn be_punctual() {
     // Where it cannot, sleeps are a little longer, and latencies with them.
     let _ = nix::sys::prctl::set_timerslack(1);
+}
+
+/// Has the server end what the drain did not: it would go on beside whatever is measured next.
+fn end_unfinished(connection: &mut Conn, desks: &[Arc<Desk>]) {
+    for desk in desks.iter().filter(|desk| !desk.is_finished()) {
+        match connection.query_drop(format!("KILL CONNECTION {}", desk.connection())) {
+            // It may be gone already.
+            Ok(()) | Err(mysql::Error::MySqlError(_)) => {}
+            // A server that does not answer ends nothing.
+            Err(_) => return,
+        }
+    }
 }
 
 fn read_counter(connection: &mut Conn, name: &str) -> Option<i64> {

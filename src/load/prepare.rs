@@ -180,17 +180,17 @@ impl Prepare<'_> {
     /// Hands tables to loaders until all are done, one fails, or a stop is asked for.
     fn load_tables(&self, loaded: &AtomicU64) -> Result<(), PrepareError> {
         let course = Course { next: 1.into(), loaded, indexed: 0.into(), failed: false.into() };
-        let one_loader = || -> Result<(), PrepareError> {
+        let one_after_another = || -> Result<(), PrepareError> {
             let mut connection = self.connect()?;
             loop {
                 let table = course.next.fetch_add(1, Ordering::Relaxed);
                 if table > self.dataset.tables || course.failed.load(Ordering::Acquire) {
                     return Ok(());
                 }
-                self.load_table(&mut connection, table, &course)
-                    .inspect_err(|_| course.failed.store(true, Ordering::Release))?;
+                self.load_table(&mut connection, table, &course)?;
             }
         };
+        let one_loader = || one_after_another().inspect_err(|_| course.failed.store(true, Ordering::Release));
         thread::scope(|scope| {
             let loaders = self.threads.clamp(1, self.dataset.tables.max(1));
             let handles: Vec<_> = (0..loaders).map(|_| scope.spawn(one_loader)).collect();

@@ -76,10 +76,6 @@ impl Slot {
     fn take(&mut self, completed: &Completed) {
         self.latency.record(completed.latency_ns);
         self.counts += completed.counts;
-        self.reconnects += completed.reconnects;
-        for code in completed.errors {
-            *self.errors.entry(*code).or_default() += 1;
-        }
     }
 
     /// Adds what another slot holds.
@@ -103,10 +99,6 @@ pub struct Completed<'a> {
     pub latency_ns: u64,
     /// Statements of all attempts.
     pub counts: StatementCounts,
-    /// Codes of the errors that restarted it.
-    pub errors: &'a [u16],
-    /// Connections made for it in place of lost ones.
-    pub reconnects: u64,
     /// How long each statement took, where statements are told apart.
     pub statements: &'a [(StatementKind, u64)],
 }
@@ -131,6 +123,27 @@ impl Recorder {
             slots: seconds.map(|second| Mutex::new(Slot::new(second))),
             late: Mutex::new(Slot::new(first_second)),
             statements: Mutex::default(),
+        }
+    }
+
+    /// Files an error that does not end the load, when it happens: its transaction may never complete.
+    pub fn note_error(&self, at_ns: i64, code: u16) {
+        self.note(at_ns, |slot| *slot.errors.entry(code).or_default() += 1);
+    }
+
+    /// Files a connection that was made in place of a lost one.
+    pub fn note_reconnect(&self, at_ns: i64) {
+        self.note(at_ns, |slot| slot.reconnects += 1);
+    }
+
+    fn note(&self, at_ns: i64, change: impl FnOnce(&mut Slot)) {
+        let second = at_ns.div_euclid(SECOND_NS);
+        let mut slot = self.slot(second);
+        if slot.second == second {
+            change(&mut slot);
+        } else if second >= 0 {
+            drop(slot);
+            change(&mut lock(&self.late));
         }
     }
 
@@ -189,7 +202,7 @@ mod tests {
     fn completed(at_ns: i64) -> Completed<'static> {
         let counts = StatementCounts { reads: 14, writes: 4, other: 2 };
         let statements = &[(StatementKind::Commit, 700_000)];
-        Completed { at_ns, latency_ns: 1_000_000, counts, errors: &[1213], reconnects: 0, statements }
+        Completed { at_ns, latency_ns: 1_000_000, counts, statements }
     }
 
     #[test]
@@ -200,7 +213,7 @@ mod tests {
         recorder.file(&completed(SECOND_NS - 1));
         let mut total = Slot::new(-1);
         recorder.collect(-1, &mut total);
-        assert_eq!((total.latency.count(), total.counts.reads, total.errors[&1213]), (1, 14, 1));
+        assert_eq!((total.latency.count(), total.counts.reads), (1, 14));
         total.reuse(0);
         recorder.collect(0, &mut total);
         assert_eq!((total.latency.count(), total.filed_late), (2, 0));
@@ -232,5 +245,22 @@ mod tests {
         recorder.file(&completed(-5));
         recorder.collect_late(&mut total);
         assert_eq!(total.latency.count(), 0);
+    }
+
+    #[test]
+    fn errors_belong_to_the_second_in_which_they_happen() {
+        let recorder = Recorder::new(0);
+        recorder.note_error(SECOND_NS - 1, 1213);
+        recorder.note_error(SECOND_NS, 2013);
+        recorder.note_reconnect(SECOND_NS + 5);
+        let mut total = Slot::new(0);
+        recorder.collect(0, &mut total);
+        assert_eq!((total.errors.clone(), total.reconnects), (BTreeMap::from([(1213, 1)]), 0));
+        recorder.note_error(7, 1213);
+        total.reuse(1);
+        recorder.collect(1, &mut total);
+        recorder.collect_late(&mut total);
+        let errors = BTreeMap::from([(1213, 1), (2013, 1)]);
+        assert_eq!((total.errors.clone(), total.reconnects, total.latency.count()), (errors, 1, 0));
     }
 }

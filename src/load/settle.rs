@@ -13,8 +13,8 @@ use crate::protocol::job::SettleJob;
 const LOOK: Duration = Duration::from_millis(200);
 /// Share of dirty pages above which InnoDB writes them at once, percent.
 const LIMIT: &str = "innodb_max_dirty_pages_pct";
-/// InnoDB's own default.
-const DEFAULT_LIMIT: f64 = 90.0;
+/// Share from which it begins to; the server lowers it with the other.
+const LOW_MARK: &str = "innodb_max_dirty_pages_pct_lwm";
 
 /// What is left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,8 @@ pub fn settle(
     stop: &AtomicBool,
     look: &mut dyn FnMut(Left),
 ) -> Result<Left, mysql::Error> {
-    let before: Option<f64> = connection.query_first(format!("SELECT @@GLOBAL.{LIMIT}"))?;
+    let before: Option<(f64, f64)> =
+        connection.query_first(format!("SELECT @@GLOBAL.{LIMIT}, @@GLOBAL.{LOW_MARK}"))?;
     connection.query_drop(format!("SET GLOBAL {LIMIT} = 0"))?;
     let deadline = Instant::now() + Duration::from_secs(goal.patience_s);
     let left = loop {
@@ -55,7 +56,10 @@ pub fn settle(
         }
         thread::sleep(LOOK);
     };
-    connection.query_drop(format!("SET GLOBAL {LIMIT} = {}", before.unwrap_or(DEFAULT_LIMIT)))?;
+    if let Some((limit, low_mark)) = before {
+        connection.query_drop(format!("SET GLOBAL {LIMIT} = {limit}"))?;
+        connection.query_drop(format!("SET GLOBAL {LOW_MARK} = {low_mark}"))?;
+    }
     Ok(left)
 }
 

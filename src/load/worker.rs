@@ -8,7 +8,7 @@ use super::LoadError;
 use super::connection::LoadConnection;
 use super::course::Course;
 use super::desk::Desk;
-use super::recorder::{Completed, StatementCounts};
+use super::recorder::{Completed, Recorder, StatementCounts};
 use crate::protocol::clock::monotonic_ns;
 use crate::protocol::job::LoadJob;
 use crate::server::access::Access;
@@ -50,9 +50,8 @@ pub struct Worker<'a> {
 #[derive(Default)]
 struct Tally {
     counts: StatementCounts,
-    /// Codes of the errors that restarted it.
-    errors: Vec<u16>,
-    reconnects: u64,
+    /// Rows that the attempt at hand inserted less those that it deleted.
+    rows_added: i64,
     /// How long each statement took; empty where they are not told apart.
     statements: Vec<(StatementKind, u64)>,
 }
@@ -60,8 +59,7 @@ struct Tally {
 impl Tally {
     fn clear(&mut self) {
         self.counts = StatementCounts::default();
-        self.errors.clear();
-        self.reconnects = 0;
+        self.rows_added = 0;
         self.statements.clear();
     }
 }
@@ -87,8 +85,9 @@ impl Worker<'_> {
             let ended_ns = loop {
                 self.script.next_transaction(&mut statements);
                 match self.attempt(&statements, apart, &mut tally) {
-                    Ok(ended_ns) => break ended_ns,
-                    Err((failed, error)) => self.make_ready_again(failed, error, &mut tally)?,
+                    Ok(Some(ended_ns)) => break ended_ns,
+                    Ok(None) => return Ok(()),
+                    Err((failed, error)) => self.make_ready_again(failed, error)?,
                 }
                 if self.course.is_abandoned() {
                     return Ok(());
@@ -98,8 +97,6 @@ impl Worker<'_> {
                 at_ns: ended_ns - self.course.start.t0_ns,
                 latency_ns: u64::try_from(ended_ns - began_ns).unwrap_or(0),
                 counts: tally.counts,
-                errors: &tally.errors,
-                reconnects: tally.reconnects,
                 statements: &tally.statements,
             };
             self.desk.file(self.course, began_ns, ended_ns, &completed);
@@ -112,34 +109,38 @@ impl Worker<'_> {
         let mut rest = Vec::new();
         self.script.rest(&mut rest);
         for statement in rest.iter().filter(|_| !self.course.is_abandoned()) {
-            let sent = self.execute(statement, &mut StatementCounts::default());
+            let sent = self.execute(statement, &mut Tally::default());
             sent.map_err(|error| self.stopped_at(statement, error))?;
         }
         Ok(())
     }
 
-    /// Executes the statements once; returns when the last was done.
+    /// Executes the statements once; returns when the last was done, `None` if the load was abandoned before.
     fn attempt<'s>(
         &mut self,
         statements: &'s [Statement],
         apart: bool,
         tally: &mut Tally,
-    ) -> Result<i64, (&'s Statement, mysql::Error)> {
+    ) -> Result<Option<i64>, (&'s Statement, mysql::Error)> {
+        tally.rows_added = 0;
         let mut now_ns = if apart { monotonic_ns() } else { 0 };
         for statement in statements {
-            self.execute(statement, &mut tally.counts).map_err(|error| (statement, error))?;
+            if self.course.is_abandoned() {
+                return Ok(None);
+            }
+            self.execute(statement, tally).map_err(|error| (statement, error))?;
             if apart {
                 let done_ns = monotonic_ns();
                 tally.statements.push((statement.kind, u64::try_from(done_ns - now_ns).unwrap_or(0)));
                 now_ns = done_ns;
             }
         }
-        Ok(if apart && !statements.is_empty() { now_ns } else { monotonic_ns() })
+        Ok(Some(if apart && !statements.is_empty() { now_ns } else { monotonic_ns() }))
     }
 
     /// Executes one statement and counts it as sysbench does: a write that touches no row is `other`, but for
     /// sysbench 0.4.
-    fn execute(&mut self, statement: &Statement, counts: &mut StatementCounts) -> Result<(), mysql::Error> {
+    fn execute(&mut self, statement: &Statement, tally: &mut Tally) -> Result<(), mysql::Error> {
         let is_counted = u64::from(statement.kind.server_counter() == self.counter);
         let rows = self.connection.execute(statement).inspect_err(|error| {
             // The server counts what it refuses as well.
@@ -147,61 +148,59 @@ impl Worker<'_> {
                 self.desk.count(is_counted, 0);
             }
         })?;
+        let counts = &mut tally.counts;
         match statement.kind.class() {
             StatementClass::Read => counts.reads += 1,
             StatementClass::Write if rows > 0 || self.job.workload.kind.is_04() => counts.writes += 1,
             StatementClass::Write | StatementClass::Other => counts.other += 1,
         }
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-        let rows_added = match statement.kind {
+        tally.rows_added += match statement.kind {
             StatementKind::Insert => rows,
             StatementKind::Delete => -rows,
             _ => 0,
         };
+        // What is not committed may be rolled back.
+        let is_kept = !self.job.workload.transaction || statement.kind == StatementKind::Commit;
+        let rows_added = if is_kept { std::mem::take(&mut tally.rows_added) } else { 0 };
         self.desk.count(is_counted, rows_added);
         Ok(())
     }
 
     /// Makes ready for another attempt, or says why there is none.
-    fn make_ready_again(
-        &mut self,
-        failed: &Statement,
-        error: mysql::Error,
-        tally: &mut Tally,
-    ) -> Result<(), LoadError> {
+    fn make_ready_again(&mut self, failed: &Statement, error: mysql::Error) -> Result<(), LoadError> {
         match lost_or_code(&error) {
             Some(code) if self.job.ignored.contains(code) => {
-                tally.errors.push(code);
+                self.note(|recorder, at_ns| recorder.note_error(at_ns, code));
                 if code == ROLLED_BACK || !self.job.workload.transaction {
                     return Ok(());
                 }
                 match self.connection.roll_back() {
                     Ok(()) => Ok(()),
-                    Err(error) if lost_or_code(&error).is_none() => self.connect_again(failed, error, tally),
+                    Err(error) if lost_or_code(&error).is_none() => self.connect_again(failed, error),
                     Err(error) => Err(self.stopped_at(failed, error)),
                 }
             }
-            None => self.connect_again(failed, error, tally),
+            None => self.connect_again(failed, error),
             Some(_) => Err(self.stopped_at(failed, error)),
         }
     }
 
     /// Connects until it works or the load is abandoned. The outage is part of the transaction's latency.
-    fn connect_again(
-        &mut self,
-        failed: &Statement,
-        error: mysql::Error,
-        tally: &mut Tally,
-    ) -> Result<(), LoadError> {
+    fn connect_again(&mut self, failed: &Statement, error: mysql::Error) -> Result<(), LoadError> {
+        if self.course.is_abandoned() {
+            return Ok(());
+        }
         if !self.job.reconnect {
             return Err(self.stopped_at(failed, error));
         }
-        tally.errors.push(LOST);
+        self.note(|recorder, at_ns| recorder.note_error(at_ns, LOST));
         while !self.course.is_abandoned() {
             match LoadConnection::open(self.access, &self.job.workload) {
                 Ok(connection) => {
+                    self.desk.set_connection(connection.id());
                     self.connection = connection;
-                    tally.reconnects += 1;
+                    self.note(|recorder, at_ns| recorder.note_reconnect(at_ns));
                     return Ok(());
                 }
                 // A server that is starting refuses, or is not there; nothing is learnt from its words.
@@ -211,16 +210,27 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Files something that happens now, if it happens within the interval.
+    fn note(&self, file: impl FnOnce(&Recorder, i64)) {
+        let now_ns = monotonic_ns();
+        if now_ns < self.course.end_ns() {
+            file(&self.desk.recorder, now_ns - self.course.start.t0_ns);
+        }
+    }
+
     fn stopped_at(&self, statement: &Statement, source: mysql::Error) -> LoadError {
         let statement = self.job.workload.sql(statement.kind, statement.table);
         LoadError::Statement { thread: self.thread, statement, source }
     }
 }
 
-/// The server's code, or `None` when the connection is lost.
+/// The server's code, or `None` when the connection is lost. What the client library itself refuses has the code
+/// that the client libraries of MySQL give to an unknown error.
 fn lost_or_code(error: &mysql::Error) -> Option<u16> {
+    const UNKNOWN: u16 = 2000;
     match error {
         mysql::Error::MySqlError(error) => Some(error.code).filter(|code| !FAREWELLS.contains(code)),
+        mysql::Error::DriverError(mysql::DriverError::MismatchedStmtParams(..)) => Some(UNKNOWN),
         _ => None,
     }
 }

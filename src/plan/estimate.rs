@@ -80,10 +80,10 @@ pub fn estimate(
     let visits_per_transaction = groups.iter().map(|group| group.visits_per_transaction).sum::<f64>();
     let hit_ratio = if visits_per_transaction > 0.0 { (hits / visits_per_transaction).min(1.0) } else { 1.0 };
     // Every page is written twice, through the doublewrite buffer, and every row goes through the log.
-    let load_write_bytes = 2 * bytes + (rows as f64 * REDO_BYTES_PER_ROW) as u64;
+    let load_write_bytes = if rows > 0 { 2 * bytes + (rows as f64 * REDO_BYTES_PER_ROW) as u64 } else { 0 };
     Estimate {
         rows,
-        bytes_per_row: bytes as f64 / rows.max(1) as f64,
+        bytes_per_row: if rows > 0 { bytes as f64 / rows as f64 } else { 0.0 },
         dataset_bytes: bytes,
         clustered_pages: pages.clustered as u64,
         index_pages: pages.index as u64,

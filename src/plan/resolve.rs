@@ -67,7 +67,7 @@ pub fn resolve(
     if loads_apart(spec, estimate.dataset_bytes) {
         load_options = load_options::load_options(&options);
         // It has no doublewrite buffer.
-        estimate.load_write_bytes -= estimate.dataset_bytes;
+        estimate.load_write_bytes = estimate.load_write_bytes.saturating_sub(estimate.dataset_bytes);
     }
     let fleet = fleet::fleet(&hardware.spec, spec);
     let runs = load::runs(hardware, profile, fleet.instances.len(), fresh_seed)?;
@@ -105,7 +105,7 @@ fn loads_apart(spec: &ProfileSpec, dataset_bytes: u64) -> bool {
     match spec.dataset.load_settings {
         Some(LoadSettingsSpec::Fast) => true,
         Some(LoadSettingsSpec::Measured) => false,
-        None => dataset_bytes >= load_options::WORTH_BYTES,
+        None => spec.dataset.rows.get() > 0 && dataset_bytes >= load_options::WORTH_BYTES,
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn write_commands(plan: &mut Plan) {
     };
     for run in &mut plan.runs {
         run.sysbench_run = match workload.kind.is_04() {
-            true => run_04(workload, run),
+            true => run_04(workload, run, &plan.load.ignored, plan.load.reconnect),
             false => run_10(workload, dataset, run, &plan.load.ignored, plan.load.reconnect),
         };
     }
@@ -41,10 +41,6 @@ impl Command {
     fn end(self, command: &str) -> String {
         format!("{} {command}", self.0)
     }
-}
-
-fn on_off(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
 }
 
 fn prepare(dataset: &Dataset, workload: &Workload, load_threads: u32, threads: u32) -> String {
@@ -87,10 +83,10 @@ fn run_10(
         }
     };
     let text_only = !workload.prepared && workload.kind.can_be_prepared();
-    let needs_11 = matches!(workload.keys, KeyDistribution::Zipfian { .. }) && run.threads > 0;
+    let needs_11 = matches!(workload.keys, KeyDistribution::Zipfian { .. });
     let command = command
         .option_if(workload.kind.has_transactions() && !workload.transaction, "skip_trx", "on")
-        .option_if(!workload.auto_inc, "auto_inc", on_off(workload.auto_inc))
+        .option_if(!workload.auto_inc, "auto_inc", "off")
         .option_if(dataset.schema.secondary, "secondary", "on")
         .option_if(text_only, "db-ps-mode", "disable")
         .option_if(*ignored != IgnoredErrors::sysbenchs() || reconnect, "mysql-ignore-errors", errors)
@@ -157,7 +153,7 @@ fn prepare_04(dataset: &Dataset, workload: &Workload) -> String {
         .end("prepare")
 }
 
-fn run_04(workload: &Workload, run: &RunPlan) -> String {
+fn run_04(workload: &Workload, run: &RunPlan, ignored: &IgnoredErrors, reconnect: bool) -> String {
     let (mode, nontrx) = match workload.kind {
         WorkloadKind::Simple04 => ("simple", None),
         WorkloadKind::Select04 => ("nontrx", Some("select")),
@@ -185,13 +181,25 @@ fn run_04(workload: &Workload, run: &RunPlan) -> String {
         .option("oltp-table-size", workload.table_size)
         .option_if(workload.range_size != 100, "oltp-range-size", workload.range_size)
         .option("oltp-dist-type", workload.keys.name());
-    parameters(command, workload.keys)
+    let command = parameters(command, workload.keys)
         .option_if(workload.kind.has_transactions() && !workload.transaction, "oltp-skip-trx", "on")
         .option_if(!workload.auto_inc, "oltp-auto-inc", "off")
+        .option_if(!workload.prepared, "db-ps-mode", "disable")
         .option("num-threads", run.threads)
         .option("max-time", run.duration_s.unwrap_or(0))
         .option("max-requests", run.events.unwrap_or(0))
-        .end("run")
+        .end("run");
+    let unknown = [
+        (run.rate_per_s.is_some(), "rate"),
+        (*ignored != IgnoredErrors::sysbenchs(), "ignored errors"),
+        (reconnect, "reconnecting"),
+    ];
+    let unknown: Vec<&str> = unknown.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect();
+    if unknown.is_empty() {
+        command
+    } else {
+        format!("{command}  # sysbench 0.4 has no {}", unknown.join(", no "))
+    }
 }
 
 #[cfg(test)]
@@ -215,6 +223,7 @@ mod tests {
             "kind=oltp_write_only keys=special spec_res=90 reconnect=true",
             "kind=sysbench04_complex tables=1 keys=special index_updates=2",
             "kind=sysbench04_delete tables=1 keys=special events=10000",
+            "kind=sysbench04_simple tables=1 keys=special rate=500 prepared=false reconnect=true",
         ] {
             let overrides: Vec<String> = settings.split_whitespace().map(str::to_owned).collect();
             let profile = parse_profile("p.yaml", quick, &overrides).unwrap();

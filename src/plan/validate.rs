@@ -2,12 +2,14 @@
 
 mod fleet;
 
-use super::{PLAN_FORMAT, Plan, RunPlan, options};
+use super::{PLAN_FORMAT, Plan, RampPlan, RunPlan, options};
 use crate::spec::{Ids, Rate, Rows, Tables, Threads, Times, is_name, is_variable};
 use crate::workload::Workload;
 
 /// Durations are at most a year, as in profiles.
 const LONGEST_S: u64 = 366 * 86_400;
+/// The longest latency that a ramp may ask for, ns: an hour.
+const MOST_NS: u64 = 3_600_000_000_000;
 /// As in profiles.
 const MOST_ROWS_OF_A_STATEMENT: u64 = 1_000_000;
 /// Rows that `INTEGER` can number.
@@ -37,7 +39,10 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     )?;
     check(mix.keys == contents.keys, "workload.keys is not the dataset's")?;
     check(mix.keys.is_valid(), "workload.keys has parameters out of range")?;
-    check(contents.rows <= MAX_NARROW || contents.schema.wide, "dataset.contents.schema.wide is too narrow")?;
+    check(
+        contents.rows.max(mix.table_size) <= MAX_NARROW || contents.schema.wide,
+        "dataset.contents.schema.wide is too narrow",
+    )?;
     check(Threads::admits(plan.dataset.load_threads), "dataset.load_threads is out of range")?;
     check(mix.tables == contents.tables, "workload.tables is not the dataset's")?;
     validate_workload(mix)?;
@@ -56,6 +61,9 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
             "server.options or dataset.load_options holds what no profile can set",
         )?;
     }
+    check(plan.load.settle.patience_s <= LONGEST_S, "load.settle.patience_s is out of range")?;
+    let is_held = |ramp: RampPlan| (1..=MOST_NS).contains(&ramp.p99_ns);
+    check(plan.load.ramp.is_none_or(is_held), "load.ramp.p99_ns is out of range")?;
     fleet::validate(&plan.fleet)?;
     check(!plan.runs.is_empty(), "runs is empty")?;
     plan.runs.iter().try_for_each(|run| validate_run(run, plan.fleet.instances.len()))

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Progress;
 use super::hosts::{Host, labelled};
 use super::live::{Interval, Live};
-use super::ramp::StepFigures;
+use super::ramp::{Measured, StepFigures};
 use super::session::{END_TIMEOUT, Halt, Happening, NEVER, Session, failure};
 use crate::fleet::clock::ClockOffset;
 use crate::plan::{IdlePolicy, RunPlan};
@@ -298,14 +298,6 @@ impl Session<'_> {
         let reasons: Vec<&str> = lost.filter_map(|host| host.lost.as_deref()).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
-}
-
-/// A run that was kept.
-pub(super) struct Measured {
-    /// What was not as planned.
-    pub shortfall: Option<String>,
-    /// What it measured; nothing outside a ramp.
-    pub figures: StepFigures,
 }
 
 /// A run between its start and its end.

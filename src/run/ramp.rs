@@ -32,6 +32,14 @@ impl StepFigures {
     }
 }
 
+/// A run that was kept.
+pub(super) struct Measured {
+    /// What was not as planned.
+    pub shortfall: Option<String>,
+    /// What it measured; nothing outside a ramp.
+    pub figures: StepFigures,
+}
+
 /// The steps so far.
 pub(super) struct Ramp {
     plan: RampPlan,

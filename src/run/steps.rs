@@ -235,6 +235,8 @@ impl Session<'_> {
                 Some(Happening::Event(host, Event::ServerStopped)) | Some(Happening::Lost(host, _)) => {
                     left.retain(|name| *name != host);
                 }
+                // The agents are then told to leave, which gives their servers ten seconds more.
+                Some(Happening::Interrupt) => break,
                 _ => {}
             }
             if left.is_empty() {

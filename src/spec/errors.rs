@@ -23,6 +23,16 @@ pub enum IgnoreErrorsSpec {
     Codes(Vec<u16>),
 }
 
+impl IgnoreErrorsSpec {
+    /// The codes as written.
+    pub(super) fn codes(&self) -> &[u16] {
+        match self {
+            Self::Default | Self::All => &[],
+            Self::Codes(codes) => codes,
+        }
+    }
+}
+
 const EXPECTED: &str = "all, none, or a list of error codes, for example [1213, 1020, 1205]";
 
 impl<'de> Deserialize<'de> for IgnoreErrorsSpec {

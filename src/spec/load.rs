@@ -19,6 +19,9 @@ pub type Seed = Count<u64, 0, { u64::MAX }, 1>;
 /// Transactions a second.
 pub type Rate = Count<u32, 1, 10_000_000, 500>;
 
+/// Codes by which the client libraries of MySQL call lost connections.
+const LOST: [u16; 4] = [2006, 2011, 2013, 2055];
+
 /// Threads and durations. At least one of `duration` and `events` is given.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,6 +119,10 @@ pub(super) fn check(load: &LoadSpec, source: &Source) -> Result<(), SpecError> {
         }
     }
     check_ramp(load, source)?;
+    if let Some(code) = load.ignore_errors.codes().iter().find(|code| LOST.contains(code)) {
+        let text = format!("`{code}` is a lost connection; leave it out and say load.reconnect: true");
+        return refuse("load.ignore_errors", &text);
+    }
     let repeated = |list: &str, values: &[u32]| {
         refuse_repeated(placed(source, list, values).map(|(place, value)| (place, value.to_string())))
     };

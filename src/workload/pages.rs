@@ -88,7 +88,9 @@ impl Workload {
     /// are in the pool.
     #[must_use]
     pub fn page_visits(&self, schema: &TableSchema, rows_per_leaf: f64, entries_per_leaf: f64) -> PageVisits {
-        let leaves = |rows: f64, per_leaf: f64| 1.0 + (rows - 1.0).max(0.0) / per_leaf;
+        let size = self.table_size as f64;
+        // A range may be longer than the table.
+        let leaves = |rows: f64, per_leaf: f64| 1.0 + (rows.min(size) - 1.0).max(0.0) / per_leaf;
         let in_index = if schema.has_k_index() { 1.0 } else { 0.0 };
         // sysbench 0.4 updates, deletes and inserts the same row, one after the other.
         let repeated = if self.kind == WorkloadKind::Complex04 { 1.0 } else { 0.0 };

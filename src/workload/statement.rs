@@ -153,7 +153,7 @@ impl Workload {
     /// A statement's text for table `number`, with placeholders. That of `bulk_insert` ends before its rows.
     #[must_use]
     pub fn sql(&self, kind: StatementKind, number: u32) -> String {
-        use super::WorkloadKind::{BulkInsert, Complex04, Insert04, OltpInsert, Select04};
+        use super::WorkloadKind::{BulkInsert, Complex04, Insert04, Select04};
         let table = table_name(self.kind.is_04(), number);
         match kind {
             Begin => "BEGIN".to_owned(),
@@ -171,7 +171,6 @@ impl Workload {
                 Complex04 => format!("INSERT INTO {table} VALUES (?, 0, ' ', '{INSERTED_PAD_04}')"),
                 BulkInsert => format!("INSERT INTO {table} VALUES"),
                 Insert04 => format!("INSERT INTO {table} VALUES (?, ?, ?, ?)"),
-                OltpInsert => format!("INSERT INTO {table} (id, k, c, pad) VALUES (?, ?, ?, ?)"),
                 _ => format!("INSERT INTO {table} (id, k, c, pad) VALUES (?, ?, ?, ?)"),
             },
             RandomPoints => {

@@ -71,6 +71,7 @@ fn what_does_not_go_together() {
         ("rows: 1000", "rows: 1000\n  auto_inc: 1"),
         ("warmup: 0s", "warmup: 0s\n  ignore_errors: some"),
         ("warmup: 0s", "warmup: 0s\n  ignore_errors: [1213, 0]"),
+        ("warmup: 0s", "warmup: 0s\n  ignore_errors: [1213, 2013]"),
         ("warmup: 0s", "warmup: 0s\n  rate: 0"),
         ("warmup: 0s", "warmup: 0s\n  rate: 5\n  ramp: { from: 1, to: 2, steps: 2, p99_ms: 5 }"),
         ("warmup: 0s", "warmup: 0s\n  ramp: { from: 10, to: 2, steps: 2, p99_ms: 5 }"),
