@@ -182,7 +182,25 @@ pub enum SysbenchError {
 /// # Errors
 /// When there is no run of a database test in it, or a figure that cannot be.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<SysbenchLog, SysbenchError> {
-    reader::read(file, &text::lines(bytes))
+    reader::read(file, text::lines(bytes))
+}
+
+impl Summary {
+    /// Every count, with the label that it has in 1.0.
+    fn counts(&self) -> [(&'static str, Option<u64>); 10] {
+        [
+            ("read", self.reads),
+            ("write", self.writes),
+            ("other", self.other),
+            ("total", self.total),
+            ("transactions", self.transactions),
+            ("queries", self.queries),
+            ("read/write requests", self.read_write_requests),
+            ("ignored errors", self.ignored_errors),
+            ("reconnects", self.reconnects),
+            ("total number of events", self.events),
+        ]
+    }
 }
 
 impl SysbenchLog {

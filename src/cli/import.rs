@@ -14,7 +14,7 @@ use crate::result::import::{IMPORT_FORMAT, Import};
 use crate::sysbench;
 
 /// More is no log that a person would report.
-const LARGEST: u64 = 256 << 20;
+const LARGEST: u64 = 32 << 20;
 
 /// Reads a log of sysbench's into a result.
 pub fn import(arguments: &Arguments) -> Result<(), Failure> {
@@ -58,10 +58,12 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match path.to_str() {
         Some("-") => std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes)?,
+        // The system's own words end in a number that says nothing to a reader.
+        _ if path.is_dir() => return Err(std::io::Error::other("is a folder; give the file of a log")),
         _ => std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?,
     };
     match bytes.len() as u64 > LARGEST {
-        true => Err(std::io::Error::other("is larger than 256 MiB; give the output of one benchmark")),
+        true => Err(std::io::Error::other("is larger than 32 MiB; give the output of one benchmark")),
         false => Ok(bytes),
     }
 }

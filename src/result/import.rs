@@ -1,7 +1,7 @@
 //! The folder of an imported result: the log, and what was read from it.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,8 @@ use crate::sysbench::SysbenchLog;
 pub const IMPORT_FORMAT: u32 = 1;
 /// What was read from a log.
 pub const IMPORTED: &str = "imported.json";
+/// Larger than any that a log becomes, bytes.
+const LARGEST: u64 = 128 << 20;
 /// The log itself.
 pub const LOG: &str = "sysbench.log";
 
@@ -38,22 +40,26 @@ pub struct Import {
 }
 
 impl Import {
-    /// Creates a result with it and the bytes of its log.
+    /// Creates a result with it and the bytes of its log: the folder appears whole or not at all.
     ///
     /// # Errors
     /// When the folder exists or cannot be written.
     pub fn create(&self, folder: &Path, log: &[u8]) -> Result<(), ResultError> {
-        create_folder(folder)?;
-        let fill = || {
-            write(&folder.join(LOG), log)?;
-            // The file that makes the folder a result comes last.
-            write_json(&folder.join(IMPORTED), self)?;
-            durable::sync_entry(folder).map_err(|source| ResultError::Write {
-                path: durable::folder_of(folder).to_path_buf(),
-                source,
-            })
-        };
-        fill().inspect_err(|_| drop(fs::remove_dir_all(folder)))
+        if folder.symlink_metadata().is_ok() {
+            return Err(ResultError::Exists(folder.to_path_buf()));
+        }
+        let failed = |source| ResultError::Write { path: folder.to_path_buf(), source };
+        let parent = durable::folder_of(folder);
+        let hidden = tempfile::Builder::new().prefix(".drivestone-import-").tempdir_in(parent);
+        // The library's error would name the temporary folder, which nobody has heard of.
+        let hidden = hidden.map_err(|error| failed(error.kind().into()))?;
+        // A folder in it has the permissions that folders have; temporary ones are private.
+        let whole = hidden.path().join("result");
+        create_folder(&whole)?;
+        write(&whole.join(LOG), log)?;
+        write_json(&whole.join(IMPORTED), self)?;
+        fs::rename(&whole, folder).map_err(failed)?;
+        durable::sync_entry(folder).map_err(failed)
     }
 }
 
@@ -66,7 +72,7 @@ pub fn read_import(result: &Path) -> Result<Option<Import>, ResultError> {
         Some(name) if name == IMPORTED => result.to_path_buf(),
         _ => result.join(IMPORTED),
     };
-    let bytes = match fs::read(&path) {
+    let bytes = match read_bounded(&path) {
         Ok(bytes) => bytes,
         Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
             return Ok(None);
@@ -83,6 +89,15 @@ pub fn read_import(result: &Path) -> Result<Option<Import>, ResultError> {
     }
     import.log.validate(&import.file).map_err(|error| foreign(error.to_string()))?;
     Ok(Some(import))
+}
+
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(io::Error::other("it is larger than 128 MiB, which no imported log becomes")),
+        false => Ok(bytes),
+    }
 }
 
 #[cfg(test)]
@@ -113,6 +128,18 @@ mod tests {
         assert_eq!(fs::read(result.join(LOG)).unwrap(), b"the log");
         assert!(matches!(import().create(&result, b""), Err(ResultError::Exists(_))));
         assert_eq!(read_import(folder.path()).unwrap(), None);
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["result"]);
+    }
+
+    #[test]
+    fn what_no_log_becomes_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::File::create(folder.path().join(IMPORTED)).unwrap().set_len(LARGEST + 1).unwrap();
+        let error = read_import(folder.path()).unwrap_err();
+        let ResultError::Read { source, .. } = error else { panic!("{error}") };
+        assert!(source.to_string().contains("larger than 128 MiB"));
     }
 
     #[test]
@@ -127,6 +154,11 @@ mod tests {
         for (change, words) in [
             ((|i| i.format = 9) as fn(&mut Import), "this version reads format 1"),
             (|i| i.log.runs.clear(), "there is no run in it"),
+            (
+                |i| i.log.runs[0].summary.as_mut().unwrap().reads = Some(u64::MAX),
+                "from 0 to 9007199254740992",
+            ),
+            (|i| i.log.runs[0].intervals.last_mut().unwrap().second = u64::MAX, "it is at most 1000000000"),
             (|i| i.log.runs[0].threads = 0, "a run has at least one thread"),
             (|i| i.log.runs[0].intervals[1].tps = -1.0, "tps -1 cannot be"),
             (|i| i.log.runs[0].intervals[1].second = 0, "time does not go back"),

@@ -1,6 +1,8 @@
 //! What cannot be: figures of a run that contradict each other.
 
 use super::draft::WARM_UP;
+use super::interval::LAST_SECOND;
+use super::number::{COUNT_EXPECTED, MOST};
 use super::places::Places;
 use super::{Interval, Summary, SysbenchError, SysbenchRun};
 
@@ -65,6 +67,9 @@ fn check_interval(
     if let Some((field, value)) = unlikely(&rates) {
         return refuse(field, value.to_string(), "it is a finite number of 0 or more".to_owned());
     }
+    if interval.second > LAST_SECOND {
+        return refuse("second", interval.second.to_string(), format!("it is at most {LAST_SECOND}"));
+    }
     if let Some(before) = before.filter(|before| before.second > interval.second) {
         let expected =
             format!("the line before it ends at second {}, and time does not go back", before.second);
@@ -123,6 +128,11 @@ fn numbers(summary: &Summary, places: &Places) -> Result<(), SysbenchError> {
 }
 
 fn counts(summary: &Summary, places: &Places) -> Result<(), SysbenchError> {
+    for (field, count) in summary.counts() {
+        if let Some(count) = count.filter(|count| *count > MOST) {
+            return Err(places.refuse(field, count, COUNT_EXPECTED.to_owned()));
+        }
+    }
     let [reads, writes, other] = [summary.reads, summary.writes, summary.other];
     let all = sum_of(&[reads, writes, other]);
     let equal = [

@@ -2,6 +2,7 @@
 
 use super::check::check;
 use super::command::Command;
+use super::interval::LAST_SECOND;
 use super::number::count;
 use super::places::{Places, impossible};
 use super::{Dialect, Interval, Summary, SysbenchError, SysbenchRun};
@@ -121,22 +122,23 @@ impl Draft {
     /// Writes out the intervals that were only said to be like the last one, as far as they have room before
     /// the next.
     fn repeat(&mut self, next: Option<u64>) -> Result<(), SysbenchError> {
-        /// More than a day of equal seconds is no run.
-        const MOST: u64 = 100_000;
         let Some((times, number)) = self.repeated.take() else { return Ok(()) };
         let Some(last) = self.intervals.last().cloned() else { return Ok(()) };
         let step = self.interval_s();
-        let refuse = |expected: String| {
-            Err(impossible(&self.places.file, Some(number), "last message repeated", times, expected))
-        };
-        let intervals = times.saturating_add(self.intervals.len() as u64);
         let end = last.second.saturating_add(times.saturating_mul(step));
         if next.is_some_and(|next| end >= next) {
             // Then it was the line itself that was said again.
             return Ok(());
         }
-        if intervals > MOST || end > 1_000_000_000 {
-            return refuse(format!("a run of at most {MOST} intervals"));
+        if end > LAST_SECOND {
+            let expected = format!("a run of at most {LAST_SECOND} s");
+            return Err(impossible(
+                &self.places.file,
+                Some(number),
+                "last message repeated",
+                times,
+                expected,
+            ));
         }
         for nth in 1..=times {
             self.intervals.push(Interval { second: last.second + nth * step, ..last.clone() });

@@ -16,6 +16,9 @@ pub enum Told {
     Nothing,
 }
 
+/// No run is longer, seconds.
+pub const LAST_SECOND: u64 = 1_000_000_000;
+
 /// A refusal, with the name of the field.
 pub type FieldRefusal = (&'static str, Refusal);
 
@@ -49,7 +52,7 @@ pub fn read(text: &str) -> Result<Told, FieldRefusal> {
         return Ok(Told::CutShort);
     }
     let seconds = amount(second).map_err(|why| ("second", why))?;
-    let Some((seconds, "")) = seconds.filter(|(seconds, _)| *seconds <= 1e9) else {
+    let Some((seconds, "")) = seconds.filter(|(seconds, _)| *seconds <= LAST_SECOND as f64) else {
         let why = "it is a number of seconds since the start, at most 1000000000";
         return Err(("second", (second.to_owned(), why)));
     };

@@ -5,6 +5,10 @@ pub type Refusal = (String, &'static str);
 
 /// No rate, time or latency is larger.
 const LARGEST: f64 = 1e12;
+/// No count is larger: up to here a float holds every count, and sums of several fit.
+pub const MOST: u64 = 1 << 53;
+/// What is said of one that is.
+pub const COUNT_EXPECTED: &str = "a whole number from 0 to 9007199254740992 was expected";
 
 /// A rate, a time or a latency at the beginning of a text, 0 or more, and what follows it. `None`: there is
 /// no number.
@@ -24,8 +28,8 @@ pub fn amount(text: &str) -> Result<Option<(f64, &str)>, Refusal> {
 pub fn count(text: &str) -> Result<Option<(u64, &str)>, Refusal> {
     let Some((token, rest)) = token(text)? else { return Ok(None) };
     match token.parse() {
-        Ok(value) => Ok(Some((value, rest))),
-        Err(_) => Err((token.to_owned(), "a whole number from 0 to 18446744073709551615 was expected")),
+        Ok(value) if value <= MOST => Ok(Some((value, rest))),
+        _ => Err((token.to_owned(), COUNT_EXPECTED)),
     }
 }
 
@@ -79,6 +83,7 @@ mod tests {
         );
         assert_eq!(count("1.5").unwrap_err().0, "1.5");
         assert_eq!(count("-1").unwrap_err().0, "-1");
-        assert!(count("18446744073709551616").is_err());
+        assert_eq!(count("9007199254740992"), Ok(Some((MOST, ""))));
+        assert!(count("9007199254740993").is_err() && count("18446744073709551616").is_err());
     }
 }

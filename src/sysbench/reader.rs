@@ -1,5 +1,7 @@
 //! One pass over the lines of a log.
 
+use std::collections::VecDeque;
+
 use super::command::{Command, Typed, typed};
 use super::draft::{Draft, Finished};
 use super::interval::{self, Told};
@@ -12,12 +14,20 @@ use super::{Summary, SysbenchError, SysbenchLog, SysbenchRun};
 const MOST_PARTS: usize = 5;
 /// Longest text of a fatal error that is kept, characters.
 const LONGEST_ERROR: usize = 500;
+/// Lines that a command line may fill.
+const MOST_COMMAND_LINES: usize = 30;
+/// Interval lines of a log: more than a day of seconds.
+const MOST_INTERVALS: u64 = 100_000;
+/// Interval lines of a log that were only said to be like the one before: a few bytes stand for each.
+const MOST_REPEATED: u64 = 10_000;
+/// Runs of a log.
+const MOST_RUNS: usize = 1_000;
 
 /// Reads the lines of a log.
 ///
 /// # Errors
 /// See [`super::parse`].
-pub fn read(file: &str, lines: &[Line]) -> Result<SysbenchLog, SysbenchError> {
+pub fn read(file: &str, mut lines: impl Iterator<Item = Line>) -> Result<SysbenchLog, SysbenchError> {
     let mut reader = Reader {
         file,
         draft: Draft::new(file, None, None),
@@ -26,12 +36,17 @@ pub fn read(file: &str, lines: &[Line]) -> Result<SysbenchLog, SysbenchError> {
         after_interval: false,
         runs: Vec::new(),
         others: 0,
+        intervals: 0,
+        repeated: 0,
         notes: Vec::new(),
     };
-    let mut rest = lines;
-    while let Some((line, following)) = rest.split_first() {
-        let used = reader.take(line, following)?;
-        rest = following.get(used..).unwrap_or_default();
+    // The lines that may belong to the one that is read; a log may be long.
+    let mut ahead: VecDeque<Line> = lines.by_ref().take(MOST_COMMAND_LINES).collect();
+    while let Some(line) = ahead.pop_front() {
+        ahead.extend(lines.next());
+        let used = reader.take(&line, ahead.make_contiguous())?;
+        ahead.drain(..used);
+        ahead.extend(lines.by_ref().take(used));
     }
     reader.finish_run()?;
     reader.log()
@@ -48,6 +63,10 @@ struct Reader<'a> {
     runs: Vec<SysbenchRun>,
     /// Runs of tests without a database.
     others: usize,
+    /// Interval lines so far, of all runs.
+    intervals: u64,
+    /// Lines that were said to be repeated so far, of all runs.
+    repeated: u64,
     notes: Vec<String>,
 }
 
@@ -64,6 +83,12 @@ impl Reader<'_> {
         let after_interval = std::mem::take(&mut self.after_interval);
         if let Some(times) = repetition(text) {
             if after_interval {
+                self.repeated = self.repeated.saturating_add(times);
+                if self.repeated > MOST_REPEATED {
+                    let expected = format!("at most {MOST_REPEATED} lines of a log are repeated ones");
+                    let field = "last message repeated";
+                    return Err(impossible(self.file, Some(line.number), field, times, expected));
+                }
                 self.draft.take_repetition(times, line.number);
             }
         } else if let Some((_, error)) = text.split_once("FATAL: ") {
@@ -103,6 +128,19 @@ impl Reader<'_> {
                 Told::Whole(interval) => {
                     if self.draft.summary.is_some() && !self.in_report && !self.draft.has_checkpoints {
                         self.next_run(None)?;
+                    }
+                    self.intervals += 1;
+                    if self.intervals > MOST_INTERVALS {
+                        let expected =
+                            format!("a log has at most {MOST_INTERVALS}; give that of one benchmark");
+                        let field = "number of interval lines";
+                        return Err(impossible(
+                            self.file,
+                            Some(line.number),
+                            field,
+                            self.intervals,
+                            expected,
+                        ));
                     }
                     self.draft.has_old_intervals |= !text.contains("thds:");
                     self.draft.take_interval(interval, line.number)?;
@@ -160,7 +198,7 @@ impl Reader<'_> {
         let mut whole = text.to_owned();
         let mut used = 0;
         while let Some(part) = whole.strip_suffix('\\')
-            && let Some(next) = following.get(used).filter(|_| used < 30)
+            && let Some(next) = following.get(used).filter(|_| used < MOST_COMMAND_LINES)
         {
             whole = format!("{part} {}", next.text.trim());
             used += 1;
@@ -187,6 +225,10 @@ impl Reader<'_> {
         (self.in_report, self.after_interval) = (false, false);
         let draft = std::mem::replace(&mut self.draft, Draft::new(self.file, None, None));
         match draft.finish()? {
+            Finished::Run(_) if self.runs.len() >= MOST_RUNS => {
+                let reason = format!("it has more than {MOST_RUNS} runs; give the log of one benchmark");
+                return Err(SysbenchError::NotALog { file: self.file.to_owned(), reason });
+            }
             Finished::Run(run) => self.runs.push(*run),
             Finished::NoDatabase => self.others += 1,
             Finished::Nothing => {}

@@ -125,6 +125,50 @@ fn a_repeated_line_fills_the_time_that_it_has() {
 }
 
 #[test]
+fn few_bytes_do_not_become_many_intervals() {
+    let run = "Number of threads: 2\n[ 1s ] thds: 2 tps: 1.00 qps: 1.00 (r/w/o: 1.00/0.00/0.00) \
+               lat (ms,95%): 1.00 err/s: 0.00 reconn/s: 0.00\n(last message repeated 6000 times)\n\
+               Running the test with following options:\n";
+    assert_eq!(parse("a.log", run.as_bytes()).unwrap().runs[0].intervals.len(), 6_001);
+    let error = parse("a.log", run.repeat(2).as_bytes()).unwrap_err().to_string();
+    let expected =
+        "a.log:7: last message repeated 6000 cannot be: at most 10000 lines of a log are repeated ones";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn logs_have_bounds() {
+    let line = |second: u64| format!("[{second}s]thds:1tps:1reconn/s:0.00\n");
+    let error = parse("a.log", (1..=100_001).map(line).collect::<String>().as_bytes()).unwrap_err();
+    assert!(
+        error.to_string().starts_with("a.log:100001: number of interval lines 100001 cannot be"),
+        "{error}"
+    );
+    let runs = format!("Running the test with following options:\n{}", line(1)).repeat(1_001);
+    let error = parse("a.log", runs.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("more than 1000 runs"), "{error}");
+}
+
+#[test]
+fn counts_that_no_sum_holds_are_refused_by_name() {
+    let log = fixture("1.0-whole.log");
+    let most = format!("{}", u64::MAX);
+    let without_total: String = log
+        .lines()
+        .filter(|line| !line.contains("total: "))
+        .map(|line| match line.trim_start().split_once(':') {
+            Some((label @ ("read" | "write"), _)) => format!("        {label}:   {most}\n"),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    let error = parse("a.log", without_total.as_bytes()).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!("read {most} cannot be: a whole number from 0 to 9007199254740992")),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_log_without_threads_takes_them_from_where_they_show() {
     let whole = fixture("0.4-modes.log").replace(" --num-threads=16", "");
     let log = parse("a.log", whole.replace("Number of threads: 16\n", "").as_bytes()).unwrap();

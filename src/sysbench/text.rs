@@ -9,14 +9,21 @@ pub struct Line {
     pub text: String,
 }
 
-/// The lines of a log. What is not UTF-8 is replaced.
-pub fn lines(bytes: &[u8]) -> Vec<Line> {
-    let text = String::from_utf8_lossy(bytes);
-    let numbered = text.split('\n').zip(1..);
+/// What is longer is cut, bytes: no line of sysbench's is.
+const LONGEST: usize = 16 << 10;
+
+/// The lines of a log, one at a time. What is not UTF-8 is replaced.
+pub fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
+    let numbered = bytes.split(|byte| *byte == b'\n').zip(1..);
     // A carriage return begins a line anew on a terminal, as progress does; it keeps the line's number.
-    let parts = numbered
-        .flat_map(|(line, number)| line.trim_end_matches('\r').split('\r').map(move |part| (part, number)));
-    parts.map(|(part, number)| Line { number, text: plain(part) }).collect()
+    let parts = numbered.flat_map(|(line, number)| {
+        let end = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
+        line[..end].split(|byte| *byte == b'\r').map(move |part| (part, number))
+    });
+    parts.map(|(part, number)| {
+        let part = &part[..part.len().min(LONGEST)];
+        Line { number, text: plain(&String::from_utf8_lossy(part)) }
+    })
 }
 
 /// Without escape sequences (ECMA-48) and other control characters; tabs become spaces.
@@ -48,7 +55,7 @@ mod tests {
     use super::*;
 
     fn texts(bytes: &[u8]) -> Vec<(usize, String)> {
-        lines(bytes).into_iter().map(|line| (line.number, line.text)).collect()
+        lines(bytes).map(|line| (line.number, line.text)).collect()
     }
 
     #[test]
@@ -61,5 +68,12 @@ mod tests {
         assert_eq!(texts(b"\x1b]0;title\x07read\x1b]8;;\x1b\\:"), [expected(1, "read:")]);
         assert_eq!(texts(b"\xef\xbb\xbfa\tb\xff"), [expected(1, "a b\u{fffd}")]);
         assert_eq!(texts(b"\x1b"), [expected(1, "")]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut() {
+        let long = [&b"x".repeat(3 * LONGEST)[..], b"\ny"].concat();
+        let read: Vec<_> = lines(&long).map(|line| (line.number, line.text.len())).collect();
+        assert_eq!(read, [(1, LONGEST), (2, 1)]);
     }
 }

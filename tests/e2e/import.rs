@@ -98,7 +98,7 @@ fn what_cannot_be_imported_leaves_nothing() {
         ("prose.txt", "error: prose.txt: there is no run of sysbench in it"),
         (cpu.to_str().unwrap(), "it is of a test without SQL statistics"),
         ("missing.log", "error: missing.log: No such file"),
-        (".", "error: .: Is a directory"),
+        (".", "error: .: is a folder; give the file of a log"),
     ] {
         let (code, table, message) = said(&lab, &["import", log, "--out", "out"]);
         assert_eq!((code, table.as_str()), (2, ""), "{log}: {message}");
