@@ -9,6 +9,7 @@ mod command;
 mod draft;
 mod interval;
 mod number;
+mod passwords;
 mod places;
 mod reader;
 mod summary;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use command::without_passwords;
+pub use passwords::without_passwords;
 
 /// A log with one or more runs, in their order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
-use super::{LoadAnalysis, Outcome, ResultAnalysis, RunAnalysis, SecondPoint};
+use super::{LoadAnalysis, Outcome, ResultAnalysis, RunAnalysis, SecondPoint, ThreadFairness};
 use crate::result::import::Import;
 use crate::sysbench::{Dialect, Interval, Summary, SysbenchRun};
 
@@ -42,15 +42,18 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
     let summary = run.summary.as_ref();
     let in_intervals = run.intervals.iter().find_map(|interval| interval.percentile);
     let percentile = summary.and_then(|summary| summary.percentile).or(in_intervals);
+    let reported = summary.map(of_summary);
+    // A report that ends early may not have come to the rate.
+    let from_intervals = !run.intervals.is_empty() && reported.is_none_or(|figures| figures.tps.is_none());
     let imported = ImportedRun {
-        figures: summary.map_or_else(|| of_intervals(run), of_summary),
+        figures: reported.filter(|_| !from_intervals).unwrap_or_else(|| of_intervals(run)),
         percentile: percentile.map(|percentile| f64::from(percentile.rank)),
         percentile_ms: summary.and_then(|summary| summary.percentile).map(|percentile| percentile.ms),
         percentile_note: match run.dialect {
             Dialect::V0_4 | Dialect::V0_5 => NOTE_0,
             Dialect::V1_0 | Dialect::V1_1 => NOTE_1,
         },
-        from_intervals: summary.is_none() && !run.intervals.is_empty(),
+        from_intervals,
         facts: facts(run),
     };
     RunAnalysis {
@@ -71,7 +74,7 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
         observers: Vec::new(),
         fairness: None,
         others_print: None,
-        load: LoadAnalysis::default(),
+        load: LoadAnalysis { threads: fairness(run), ..LoadAnalysis::default() },
         findings: Vec::new(),
         imported: Some(imported),
     }
@@ -83,15 +86,20 @@ fn rate(run: &SysbenchRun) -> Option<u32> {
     told.strip_suffix("/sec")?.parse().ok()
 }
 
-/// A run is complete when its final report is there and nothing was fatal. Interval lines may well end before.
+/// A run is complete when its final report is there, as far as the latencies, and nothing was fatal. Interval
+/// lines may well end before.
 fn outcome(run: &SysbenchRun) -> (Outcome, Option<String>) {
-    let reported = run.summary.as_ref().is_some_and(|summary| summary.seconds.is_some());
+    let reported = run.summary.as_ref().is_some_and(|summary| {
+        // Before 1.0 the sum comes first, and since then the maximum.
+        summary.seconds.is_some() && summary.max_ms.is_some() && summary.sum_ms.is_some()
+    });
     let reason = match (&run.fatal, reported) {
         (None, true) => return (Outcome::Complete, None),
         (Some(fatal), true) => format!("sysbench met a fatal error: {fatal}"),
         (Some(fatal), false) => {
             format!("sysbench ended with a fatal error and without its final report: {fatal}")
         }
+        (None, false) if run.summary.is_some() => "the log ends within sysbench's final report".to_owned(),
         (None, false) => "the log has no final report of the whole run".to_owned(),
     };
     let measured = reported || !run.intervals.is_empty() || run.summary.is_some();
@@ -114,6 +122,7 @@ fn of_summary(summary: &Summary) -> HeadlineFigures {
         peak_ms: summary.max_ms,
         min_ms: summary.min_ms,
         errors: summary.ignored_errors,
+        reconnects: summary.reconnects,
         reads: summary.reads,
         writes: summary.writes,
         other: summary.other,
@@ -134,6 +143,15 @@ fn of_intervals(run: &SysbenchRun) -> HeadlineFigures {
         },
         false => HeadlineFigures::default(),
     }
+}
+
+/// How evenly threads were served.
+fn fairness(run: &SysbenchRun) -> Option<ThreadFairness> {
+    let summary = run.summary.as_ref()?;
+    let ((events_avg, events_stddev), (busy_avg_s, busy_stddev_s)) =
+        summary.events_fairness.zip(summary.time_fairness_s)?;
+    let threads = usize::try_from(run.threads).ok()?;
+    Some(ThreadFairness { threads, events_avg, events_stddev, busy_avg_s, busy_stddev_s })
 }
 
 /// When each interval began. A line counts from the one before, which may have come late; where one is
@@ -173,18 +191,16 @@ fn facts(run: &SysbenchRun) -> Vec<(String, String)> {
     add("sysbench", Some(run.version.clone().unwrap_or_else(|| format!("like {generation}"))));
     let options = run.options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
     add("Options", (!options.is_empty()).then(|| options.join(", ")));
-    add("Work", (!run.remarks.is_empty()).then(|| run.remarks.join("; ")));
+    let (random, work): (Vec<&str>, Vec<&str>) =
+        run.remarks.iter().map(String::as_str).partition(|remark| remark.contains("andom number generator"));
+    add("Work", (!work.is_empty()).then(|| work.join("; ")));
+    add("Random numbers", (!random.is_empty()).then(|| random.join("; ")));
     add(
         "Interval lines",
         run.report_interval_s.map(|seconds| format!("{}, one every {seconds} s", run.intervals.len())),
     );
-    let pair =
-        |(mean, deviation): (f64, f64)| format!("{mean:.4} on average, standard deviation {deviation:.2}");
     let summary = run.summary.as_ref();
-    add("Reconnects", summary.and_then(|summary| summary.reconnects).map(|count| count.to_string()));
     add("Minimum latency", summary.and_then(|summary| summary.min_ms).map(|ms| format!("{ms} ms")));
-    add("Events of a thread", summary.and_then(|summary| summary.events_fairness).map(pair));
-    add("Seconds of a thread", summary.and_then(|summary| summary.time_fairness_s).map(pair));
     facts
 }
 
@@ -282,10 +298,40 @@ mod tests {
     }
 
     #[test]
+    fn wherever_a_log_ends_it_has_a_rate_and_is_not_complete() {
+        let whole = include_str!("../../tests/fixtures/sysbench/1.0-whole.log");
+        let lines: Vec<&str> = whole.lines().collect();
+        let last = lines.iter().position(|line| line.contains("sum:")).unwrap();
+        for end in 15..=last {
+            let result = imported(&lines[..end].join("\n"));
+            assert_eq!(result.outcome, Outcome::Partial, "{end} lines");
+            let tps = result.runs[0].headline_figures().tps;
+            assert!(tps.is_some_and(|tps| (1_000.0..1_100.0).contains(&tps)), "{end} lines: {tps:?}");
+        }
+        assert_eq!(imported(&lines[..=last].join("\n")).outcome, Outcome::Complete);
+    }
+
+    #[test]
+    fn what_the_report_counts_is_kept() {
+        let result = imported(include_str!("../../tests/fixtures/sysbench/1.0-whole.log"));
+        let run = &result.runs[0];
+        assert_eq!(run.headline_figures().reconnects, Some(0));
+        let threads = run.load.threads.unwrap();
+        assert_eq!((threads.threads, threads.events_avg, threads.events_stddev), (4, 1_321.5, 23.55));
+        assert_eq!((threads.busy_avg_s, threads.busy_stddev_s), (5.0003, 0.0));
+        let facts = &run.imported.as_ref().unwrap().facts;
+        let label = facts.iter().find(|(_, text)| text.starts_with("Initializing random")).unwrap();
+        assert_eq!(label.0, "Random numbers");
+    }
+
+    #[test]
     fn older_generations_file_latencies_more_finely() {
         let result = imported(include_str!("../../tests/fixtures/sysbench/0.4-modes.log"));
         let told: Vec<_> = result.runs.iter().map(|run| (run.workload.as_str(), run.threads)).collect();
-        assert_eq!(told[2..], [("oltp complex", 16), ("oltp simple", 16), ("oltp nontrx select", 16)]);
+        assert_eq!(
+            told[2..],
+            [("sysbench04_complex", 16), ("sysbench04_simple", 16), ("sysbench04_select", 16)]
+        );
         assert_eq!(result.runs[2].headline_figures().errors, Some(373));
         assert!(result.runs[0].imported.as_ref().unwrap().percentile_note.contains("0.02 %"));
     }

@@ -70,6 +70,8 @@ pub struct HeadlineFigures {
     pub min_ms: Option<f64>,
     /// SQL errors that restarted a transaction.
     pub errors: Option<u64>,
+    /// Connections made anew.
+    pub reconnects: Option<u64>,
     /// Statements that read.
     pub reads: Option<u64>,
     /// Statements that wrote at least one row.
@@ -116,6 +118,7 @@ impl RunAnalysis {
             peak_ms: latency.map(|l| l.peak_ms),
             min_ms: latency.map(|l| l.min_ms),
             errors: Some(figures.errors),
+            reconnects: Some(figures.reconnects),
             reads: Some(figures.reads),
             writes: Some(figures.writes),
             other: Some(figures.other),

@@ -32,7 +32,10 @@ pub fn import(arguments: &Arguments) -> Result<(), Failure> {
     }
     let bytes =
         read(&arguments.log).map_err(|error| Failure::new(exit::USAGE, format!("{file}: {error}")))?;
-    let log = sysbench::parse(&file, &bytes).map_err(|error| Failure::new(exit::USAGE, error))?;
+    // Nothing of a password may reach what is read from the log either.
+    let blanked = sysbench::without_passwords(&bytes);
+    let kept = blanked.as_deref().unwrap_or(&bytes);
+    let log = sysbench::parse(&file, kept).map_err(|error| Failure::new(exit::USAGE, error))?;
     let import = Import {
         format: IMPORT_FORMAT,
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),
@@ -45,10 +48,11 @@ pub fn import(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.out.is_none() {
         make_results_folder()?;
     }
-    let blanked = sysbench::without_passwords(&bytes);
-    import.create(&folder, blanked.as_deref().unwrap_or(&bytes))?;
+    import.create(&folder, kept)?;
     if blanked.is_some() {
-        output::note("passwords on command lines in the log were blanked in the copy that the result keeps");
+        output::note(
+            "passwords on command lines and in SQL of the log were blanked in the copy that the result keeps",
+        );
     }
     output::print(&report::render(report::Format::Table, &[analyze(&folder)?])?)?;
     output::print(&format!("\nResult: {}\n", folder.display()))

@@ -46,7 +46,7 @@ pub(super) fn remarks(run: &RunAnalysis, imported: &ImportedRun) -> Vec<String> 
     let mut said = Vec::new();
     if imported.from_intervals {
         said.push(
-            "The log has no summary: TPS is the mean of its interval lines by their length, and what only a summary tells is unknown."
+            "The log has no summary, or not all of it: TPS is the mean of its interval lines by their length, and what only a summary tells is unknown."
                 .to_owned(),
         );
     }

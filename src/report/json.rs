@@ -158,7 +158,6 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
     let figures = run.figures.as_ref();
     let latency = figures.and_then(|f| f.latency.as_ref());
     let headline = run.headline_figures();
-    let reconnects = figures.map(|f| f.reconnects);
     RunEntry {
         number: run.number + 1,
         outcome: run.outcome,
@@ -185,8 +184,8 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         reads: headline.reads,
         writes: headline.writes,
         other: headline.other,
-        reconnects,
-        per_second: per_second(&headline, reconnects),
+        reconnects: headline.reconnects,
+        per_second: per_second(&headline),
         device_name: run.device_name.as_deref(),
         device: figures.and_then(|f| f.device),
         cpu: figures.and_then(|f| f.cpu),
@@ -205,10 +204,10 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
     }
 }
 
-fn per_second(headline: &HeadlineFigures, reconnects: Option<u64>) -> PerSecond {
+fn per_second(headline: &HeadlineFigures) -> PerSecond {
     let seconds = headline.seconds.filter(|seconds| *seconds > 0.0);
     let rate = |count: Option<u64>| Some(count? as f64 / seconds?);
-    let HeadlineFigures { reads, writes, other, errors, .. } = *headline;
+    let HeadlineFigures { reads, writes, other, errors, reconnects, .. } = *headline;
     PerSecond {
         queries: rate([reads, writes, other].into_iter().sum()),
         reads: rate(reads),

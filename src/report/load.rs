@@ -18,7 +18,6 @@ pub(super) fn label(run: &RunAnalysis) -> String {
 fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
     let figures = run.headline_figures();
     let queries = [figures.reads, figures.writes, figures.other].into_iter().sum::<Option<u64>>();
-    let reconnects = run.figures.as_ref().map(|figures| figures.reconnects);
     let rows = [
         ("Transactions", figures.transactions),
         ("Queries", queries),
@@ -26,11 +25,15 @@ fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
         ("Writes", figures.writes),
         ("Other", figures.other),
         ("Ignored errors", figures.errors),
-        ("Reconnects", reconnects),
+        ("Reconnects", figures.reconnects),
     ];
     let seconds = figures.seconds.filter(|seconds| *seconds > 0.0);
     let per_second = |count: Option<u64>| Some(count? as f64 / seconds?);
-    rows.into_iter().map(|(label, count)| (label, count, per_second(count))).collect()
+    // A log's own rate is the one of the headline; a log need not have every count.
+    let told = figures.tps.filter(|_| run.imported.is_some());
+    let rate = |label: &str, count| told.filter(|_| label == "Transactions").or_else(|| per_second(count));
+    let rows = rows.into_iter().filter(|(_, count)| run.imported.is_none() || count.is_some());
+    rows.map(|(label, count)| (label, count, rate(label, count))).collect()
 }
 
 /// The same in a sentence.
@@ -39,7 +42,7 @@ pub(super) fn counts_text(run: &RunAnalysis) -> Option<String> {
         format!("{} {} ({} per s)", count_or_missing(count), label.to_lowercase(), rate_text(rate))
     };
     let all = counts(run).into_iter().filter(|(label, ..)| !["Reads", "Writes", "Other"].contains(label));
-    run.figures.as_ref()?;
+    run.headline_figures().transactions?;
     let mut text = format!("As sysbench counts: {}", all.map(told).collect::<Vec<_>>().join(", "));
     if let Some(rows) = rows_added(&run.load) {
         text += &format!("; {rows} rows were added to the dataset, warm-up included");
@@ -49,7 +52,7 @@ pub(super) fn counts_text(run: &RunAnalysis) -> Option<String> {
 
 /// The same as a table; `None` without figures.
 pub(super) fn counts_grid(run: &RunAnalysis) -> Option<Grid> {
-    run.figures.as_ref()?;
+    run.headline_figures().transactions?;
     let row = |(label, count, rate): (&str, Option<u64>, Option<f64>)| {
         vec![label.to_owned(), count_or_missing(count), rate_text(rate)]
     };

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::passwords::BLANK;
+
 /// What a command line says of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
@@ -47,7 +49,7 @@ pub fn typed(line: &str) -> Option<Typed> {
             Some((name, value)) => {
                 command.options.insert(name.to_owned(), value.trim_matches(['"', '\'']).to_owned());
             }
-            None if is_command(&word) => {}
+            None if is_command(&word) || word == BLANK => {}
             None => _ = command.test.get_or_insert_with(|| script_name(word)),
         }
     }
@@ -68,35 +70,6 @@ fn script_name(path: &str) -> String {
 fn concerns_connection(name: &str) -> bool {
     let of_a_driver = ["mysql-", "pgsql-"].iter().any(|driver| name.starts_with(driver));
     (of_a_driver && name != "mysql-ignore-errors") || name == "db-driver" || name.contains("password")
-}
-
-/// The bytes of a log with every password of a command line blanked; `None` when there is none.
-#[must_use]
-pub fn without_passwords(log: &[u8]) -> Option<Vec<u8>> {
-    /// The end of an option or of a variable of the environment.
-    const NAMES: [&[u8; 9]; 2] = [b"password=", b"ysql_pwd="];
-    let mut out = Vec::with_capacity(log.len());
-    let (mut rest, mut found) = (log, false);
-    let is_name = |window: &[u8]| NAMES.iter().any(|name| window.eq_ignore_ascii_case(*name));
-    while let Some(at) = rest.windows(NAMES[0].len()).position(is_name) {
-        let (before, value) = rest.split_at(at + NAMES[0].len());
-        let quote = value.first().copied().filter(|byte| [b'"', b'\''].contains(byte));
-        let ends = |byte: &u8| match quote {
-            Some(quote) => [quote, b'\n'].contains(byte),
-            None => byte.is_ascii_whitespace(),
-        };
-        let begin = usize::from(quote.is_some());
-        let end = value[begin..].iter().position(ends).map_or(value.len(), |end| begin + end);
-        out.extend_from_slice(before);
-        out.extend_from_slice(&value[..begin]);
-        if end > begin {
-            out.extend_from_slice(b"***");
-            found = true;
-        }
-        rest = &value[end..];
-    }
-    out.extend_from_slice(rest);
-    found.then_some(out)
 }
 
 #[cfg(test)]
@@ -132,17 +105,5 @@ mod tests {
             assert_eq!(typed(prose), None, "{prose}");
         }
         assert_eq!(run("sysbench oltp_read_only run").0.as_deref(), Some("oltp_read_only"));
-    }
-
-    #[test]
-    fn passwords_are_blanked() {
-        let blank = |log: &str| without_passwords(log.as_bytes()).map(|log| String::from_utf8(log).unwrap());
-        assert_eq!(
-            blank("a --mysql-password=x1 run\n--pgsql-password='a b' c").as_deref(),
-            Some("a --mysql-password=*** run\n--pgsql-password='***' c")
-        );
-        assert_eq!(blank("--mysql-password=end").as_deref(), Some("--mysql-password=***"));
-        assert_eq!(blank("MYSQL_PWD=x sysbench").as_deref(), Some("MYSQL_PWD=*** sysbench"));
-        assert_eq!(blank("password= \n tps: 3"), None);
     }
 }

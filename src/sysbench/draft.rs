@@ -10,6 +10,9 @@ use super::{Dialect, Interval, Summary, SysbenchError, SysbenchRun};
 /// What 1.1 says of a warm-up, which its times may or may not include.
 pub const WARM_UP: &str = "Warmup time";
 
+/// 0.4's mode of which only a command line tells the kind of statement.
+const NON_TRANSACTIONAL: &str = "oltp nontrx";
+
 /// A run being read.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -88,9 +91,9 @@ impl Draft {
             self.report_interval_s = seconds.map(|(seconds, _)| seconds).filter(|seconds| *seconds > 0);
         } else if self.intervals.is_empty() && self.remarks.len() < 30 {
             self.mode = self.mode.or(match line {
-                "Running mixed OLTP test" => Some("oltp complex"),
-                "Running simple OLTP test" => Some("oltp simple"),
-                "Running non-transactional test" => Some("oltp nontrx"),
+                "Running mixed OLTP test" => Some("sysbench04_complex"),
+                "Running simple OLTP test" => Some("sysbench04_simple"),
+                "Running non-transactional test" => Some(NON_TRANSACTIONAL),
                 _ => None,
             });
             if REMARKS.iter().any(|remark| line.starts_with(remark)) {
@@ -226,11 +229,16 @@ impl Draft {
         }
     }
 
+    /// The test, named as drivestone names its own.
     fn test(&self) -> Option<String> {
-        let mode = self.mode.map(|mode| {
-            let of = self.command.as_ref().and_then(|command| command.options.get("oltp-nontrx-mode"));
-            of.map_or_else(|| mode.to_owned(), |of| format!("{mode} {of}"))
-        });
-        mode.or_else(|| self.command.as_ref()?.test.clone())
+        let command = self.command.as_ref();
+        match (self.mode, command) {
+            (Some(NON_TRANSACTIONAL), Some(command)) => {
+                let statement = command.options.get("oltp-nontrx-mode").map_or("select", String::as_str);
+                Some(format!("sysbench04_{statement}"))
+            }
+            (Some(mode), _) => Some(mode.to_owned()),
+            (None, command) => command?.test.clone(),
+        }
     }
 }

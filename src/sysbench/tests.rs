@@ -85,9 +85,14 @@ fn a_galera_log_is_whole_though_a_terminal_broke_it_and_its_intervals_end_early(
 fn each_run_of_a_log_is_one_of_the_result() {
     let log = parse("modes.log", fixture("0.4-modes.log").as_bytes()).unwrap();
     let told: Vec<_> = log.runs.iter().map(|run| (run.test.as_deref().unwrap(), run.threads)).collect();
-    let expected = [("oltp complex", 1), ("oltp complex", 1), ("oltp complex", 16), ("oltp simple", 16)];
+    let expected = [
+        ("sysbench04_complex", 1),
+        ("sysbench04_complex", 1),
+        ("sysbench04_complex", 16),
+        ("sysbench04_simple", 16),
+    ];
     assert_eq!(told[..4], expected);
-    assert_eq!(told[4], ("oltp nontrx select", 16));
+    assert_eq!(told[4], ("sysbench04_select", 16));
     let deadlocks = log.runs.iter().map(|run| run.summary.as_ref().unwrap().ignored_errors.unwrap());
     assert_eq!(deadlocks.collect::<Vec<_>>(), [0, 0, 373, 0, 0]);
     assert!(log.runs.iter().all(|run| !run.options.contains_key("mysql-password")));

@@ -78,7 +78,7 @@ fn passwords_are_not_kept() {
     let lab = Lab::without_server();
     let log = fixture("1.0-terminal.log");
     let (_, _, message) = said(&lab, &["import", log.to_str().unwrap(), "--out", "out"]);
-    assert!(message.contains("passwords on command lines in the log were blanked"), "{message}");
+    assert!(message.contains("passwords on command lines and in SQL of the log were blanked"), "{message}");
     for file in ["out/sysbench.log", "out/imported.json"] {
         let text = String::from_utf8(fs::read(lab.path(file)).unwrap()).unwrap();
         assert!(text.contains("--table-size") || text.contains("table-size"), "{file}");

@@ -57,6 +57,7 @@ fn imported_run() -> ImportedRun {
             peak_ms: Some(818.96),
             min_ms: Some(4.44),
             errors: Some(341),
+            reconnects: Some(0),
             reads: Some(1_404_774),
             writes: Some(136_352),
             other: Some(465_012),
