@@ -15,6 +15,8 @@ use crate::sysbench;
 
 /// More is no log that a person would report.
 const LARGEST: u64 = 32 << 20;
+/// Nor are so many lines, of which some may be parts that a terminal broke.
+const MOST_LINES: usize = 1_000_000;
 
 /// Reads a log of sysbench's into a result.
 pub fn import(arguments: &Arguments) -> Result<(), Failure> {
@@ -66,9 +68,18 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
         _ if path.is_dir() => return Err(std::io::Error::other("is a folder; give the file of a log")),
         _ => std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?,
     };
-    match bytes.len() as u64 > LARGEST {
-        true => Err(std::io::Error::other("is larger than 32 MiB; give the output of one benchmark")),
-        false => Ok(bytes),
+    within_bounds(&bytes)?;
+    Ok(bytes)
+}
+
+/// Refuses what would take long to read and is no log of one benchmark.
+fn within_bounds(log: &[u8]) -> std::io::Result<()> {
+    let refuse = |what| Err(std::io::Error::other(format!("{what}; give the output of one benchmark")));
+    let ends = || log.iter().filter(|byte| [b'\n', b'\r'].contains(byte));
+    match () {
+        () if log.len() as u64 > LARGEST => refuse("is larger than 32 MiB"),
+        () if ends().nth(MOST_LINES).is_some() => refuse("has more than 1,000,000 lines"),
+        () => Ok(()),
     }
 }
 
@@ -97,4 +108,17 @@ fn accepted(name: &str) -> Result<String, Failure> {
 fn default_folder(name: &str) -> PathBuf {
     let utc = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     Path::new(RESULTS).join(format!("{utc}-imported-{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_log_of_one_benchmark_is_refused() {
+        let refused = |log: &[u8]| within_bounds(log).unwrap_err().to_string();
+        assert!(refused(&vec![b'x'; (32 << 20) + 1]).starts_with("is larger than 32 MiB"));
+        assert!(refused(&b"\n".repeat(1_000_001)).starts_with("has more than 1,000,000 lines"));
+        assert!(within_bounds(&b"\n".repeat(1_000_000)).is_ok());
+    }
 }
