@@ -144,6 +144,9 @@ pub struct Import {
     /// The device under test, as reports are to call it
     #[arg(long, value_name = "TEXT")]
     pub device: Option<String>,
+    /// The workload of runs whose command line the log lacks, such as oltp_read_write
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
 }
 
 /// Arguments of `clean`.

@@ -37,7 +37,10 @@ pub fn import(arguments: &Arguments) -> Result<(), Failure> {
     // Nothing of a password may reach what is read from the log either.
     let blanked = sysbench::without_passwords(&bytes);
     let kept = blanked.as_deref().unwrap_or(&bytes);
-    let log = sysbench::parse(&file, kept).map_err(|error| Failure::new(exit::USAGE, error))?;
+    let mut log = sysbench::parse(&file, kept).map_err(|error| Failure::new(exit::USAGE, error))?;
+    for run in &mut log.runs {
+        run.test = run.test.take().or_else(|| arguments.workload.clone());
+    }
     let import = Import {
         format: IMPORT_FORMAT,
         drivestone: env!("CARGO_PKG_VERSION").to_owned(),

@@ -74,6 +74,15 @@ fn standard_input_and_several_runs() {
 }
 
 #[test]
+fn a_workload_is_named_where_the_log_names_none() {
+    let lab = Lab::without_server();
+    let table = imported(&lab, "1.0-whole.log", &["--out", "whole", "--workload", "oltp_read_write"]);
+    assert!(table.contains("oltp_read_write, 1 × 4 threads"), "{table}");
+    let table = imported(&lab, "0.4-modes.log", &["--out", "modes", "--workload", "oltp_read_write"]);
+    assert!(table.contains("sysbench04_complex") && !table.contains("oltp_read_write"), "{table}");
+}
+
+#[test]
 fn passwords_are_not_kept() {
     let lab = Lab::without_server();
     let log = fixture("1.0-terminal.log");
