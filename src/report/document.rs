@@ -201,7 +201,7 @@ pub(super) fn in_flight(run: &RunAnalysis) -> Option<String> {
         "A transaction {state} at the end was {} ms old: the true peak is at least that, and the 99th percentile \
          up to {} ms.",
         number::ms(oldest),
-        number::ms(latency.p99_with_in_flight_ms)
+        number::ms(latency.p99_with_in_flight_ms.unwrap_or(latency.p99_ms))
     ))
 }
 
@@ -308,12 +308,14 @@ fn planned_run(run: &RunPlan) -> String {
         run.events.map(|events| format!("{} transactions of each instance", number::count(events))),
     ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
-    let rate =
-        run.rate_per_s.map(|rate| format!("{} transactions a second, ", number::count(u64::from(rate))));
+    let each = if run.instances > 1 { " each" } else { "" };
+    let rate = run
+        .rate_per_s
+        .map(|rate| format!("{} transactions a second{each}, ", number::count(u64::from(rate))));
     format!(
-        "{} × {} threads, {}{} s of warm-up, then {} measured, seed {}",
+        "{} × {}, {}{} s of warm-up, then {} measured, seed {}",
         run.instances,
-        run.threads,
+        number::threads(run.threads),
         rate.unwrap_or_default(),
         number::count(run.warmup_s),
         bounds.join(" or "),

@@ -10,14 +10,15 @@ const MOST_SHOWN: usize = 6;
 
 /// `1 × 32 threads`, with the rate of an open loop.
 pub(super) fn label(run: &RunAnalysis) -> String {
-    let rate = run.rate_per_s.map(|rate| format!(", {} a second", number::count(u64::from(rate))));
-    format!("{} × {} threads{}", run.instances, run.threads, rate.unwrap_or_default())
+    let each = if run.is_fleet() { " each" } else { "" };
+    let rate = run.rate_per_s.map(|rate| format!(", {} a second{each}", number::count(u64::from(rate))));
+    format!("{} × {}{}", run.instances, number::threads(run.threads), rate.unwrap_or_default())
 }
 
 /// What a run counted, with its rate over the interval, as sysbench does: label, count, per second.
 fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
     let figures = run.headline_figures();
-    let queries = [figures.reads, figures.writes, figures.other].into_iter().sum::<Option<u64>>();
+    let queries = figures.queries();
     let reconnects = run.figures.as_ref().map(|figures| figures.reconnects);
     let rows = [
         ("Transactions", figures.transactions),
@@ -42,7 +43,8 @@ pub(super) fn counts_text(run: &RunAnalysis) -> Option<String> {
     run.figures.as_ref()?;
     let mut text = format!("As sysbench counts: {}", all.map(told).collect::<Vec<_>>().join(", "));
     if let Some(rows) = rows_added(&run.load) {
-        text += &format!("; {rows} rows were added to the dataset, warm-up included");
+        let more = if run.load.rows_added.is_some_and(|added| added < 0) { "fewer" } else { "more" };
+        text += &format!("; the dataset has {rows} rows {more} than before, warm-up included");
     }
     Some(text)
 }
@@ -54,9 +56,10 @@ pub(super) fn counts_grid(run: &RunAnalysis) -> Option<Grid> {
         vec![label.to_owned(), count_or_missing(count), rate_text(rate)]
     };
     let mut rows: Vec<Vec<String>> = counts(run).into_iter().map(row).collect();
+    let more = if run.load.rows_added.is_some_and(|added| added < 0) { "removed" } else { "added" };
     rows.extend(
         rows_added(&run.load)
-            .map(|added| vec!["Rows added, warm-up included".to_owned(), added, MISSING.to_owned()]),
+            .map(|rows| vec![format!("Rows {more}, warm-up included"), rows, MISSING.to_owned()]),
     );
     Some(Grid {
         title: "Counts, as sysbench makes them".to_owned(),
@@ -73,7 +76,7 @@ fn rate_text(rate: Option<f64>) -> String {
 
 /// Growth of the dataset, when there was any.
 fn rows_added(load: &LoadAnalysis) -> Option<String> {
-    load.rows_added.filter(|rows| *rows != 0).map(|rows| number::decimals(rows as f64, 0))
+    load.rows_added.filter(|rows| *rows != 0).map(|rows| number::count(rows.unsigned_abs()))
 }
 
 /// How evenly threads were served, as sysbench prints it.
