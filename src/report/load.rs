@@ -127,6 +127,22 @@ pub(super) fn statements(run: &RunAnalysis) -> Option<Grid> {
     })
 }
 
+/// What latencies stand for where a transaction is no more than one statement.
+pub(super) fn one_statement(run: &RunAnalysis) -> Option<&'static str> {
+    let statements = &run.load.statements;
+    if run.imported.is_some() || run.figures.is_none() || statements.len() > 1 {
+        return None;
+    }
+    if run.workload == "bulk_insert" {
+        return Some(
+            "bulk_insert collects rows: most transactions send nothing, and one in many sends an INSERT of all. \
+             Percentiles are therefore mostly of collecting.",
+        );
+    }
+    // Without statements that stand around it, it is timed once.
+    (statements.len() == 1).then_some("A transaction is one statement: its latency is the transaction's.")
+}
+
 /// Those that took most of the time, the longest first.
 pub(super) fn longest_statements(run: &RunAnalysis) -> Option<Grid> {
     let mut all = run.load.statements.clone();
@@ -149,6 +165,14 @@ fn statement_row(own: &StatementLatency) -> Vec<String> {
 
 /// In what state each run of several found the servers; `None` when nobody waited for that.
 pub(super) fn settled(result: &ResultAnalysis) -> Option<Grid> {
+    let goal = result.plan().map(|plan| plan.load.settle).map(|goal| {
+        format!(
+            " (goal: at most {} dirty pages and {} undo logs, waited for up to {} s)",
+            number::count(goal.dirty_pages),
+            number::count(goal.history),
+            number::count(goal.patience_s)
+        )
+    });
     let mut rows = Vec::new();
     let loaded = result.dataset.as_ref().filter(|dataset| !dataset.reused);
     let loaded = loaded.map(|dataset| dataset.file_bytes as f64);
@@ -172,8 +196,8 @@ pub(super) fn settled(result: &ResultAnalysis) -> Option<Grid> {
         }
     }
     (!rows.is_empty()).then(|| Grid {
-        title: "Before each run".to_owned(),
-        hint: "The server wrote its dirty pages and purged its undo logs first. Growth: of the dataset's files since the run before, or since loading.",
+        title: format!("Before each run{}", goal.unwrap_or_default()),
+        hint: "The server wrote its dirty pages and purged its undo logs first. Growth: of the dataset's files since the run before, or since loading; of a dataset that was there before, the first run knows none.",
         headers: vec!["Run", "Load", "Instance", "Waited s", "Dirty", "Undo logs", "Files", "Growth"],
         rows,
         labels: 3,
@@ -222,4 +246,30 @@ fn step_p99(step: &RampStep) -> String {
     let p99 =
         step.p99_ms.map_or_else(|| "nothing completed".to_owned(), |ms| format!("p99 {} ms", number::ms(ms)));
     if step.saturated { format!("{p99}, saturated") } else { p99 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn rows_that_went_are_fewer_and_not_added_with_a_minus() {
+        let mut run = sample::complete().runs.remove(0);
+        run.load.rows_added = Some(-10_000);
+        let text = counts_text(&run).unwrap();
+        assert!(text.ends_with("the dataset has 10,000 rows fewer than before, warm-up included"), "{text}");
+        let last = counts_grid(&run).unwrap().rows.pop().unwrap();
+        assert_eq!(last[..2], ["Rows removed, warm-up included", "10,000"]);
+    }
+
+    #[test]
+    fn a_transaction_of_one_statement_says_so() {
+        let mut run = sample::complete().runs.remove(0);
+        assert_eq!(one_statement(&run), None, "several kinds have a table");
+        run.load.statements.truncate(1);
+        assert!(one_statement(&run).unwrap().contains("one statement"));
+        (run.load.statements, run.workload) = (Vec::new(), "bulk_insert".to_owned());
+        assert!(one_statement(&run).unwrap().contains("send nothing"));
+    }
 }
