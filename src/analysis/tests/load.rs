@@ -345,3 +345,53 @@ fn a_segment_does_not_say_what_was_in_flight() {
     assert!(run.segments.iter().all(|segment| known(segment.latency).is_none()));
     assert_eq!(known(one().run().figures.unwrap().latency), Some(10.0));
 }
+
+#[test]
+fn an_unfilled_pool_excuses_only_misses_that_were_not_expected() {
+    let text = |expected: f64, dataset_bytes| {
+        let mut plan = one().plan();
+        (plan.estimate.misses_per_transaction, plan.estimate.dataset_bytes) = (expected, dataset_bytes);
+        let mut lines = one().records();
+        for (_, record) in &mut lines {
+            match record {
+                Record::Event(Event::Server(sample)) => {
+                    sample.counters.insert("Innodb_buffer_pool_pages_free".into(), 900);
+                    sample.counters.insert("Innodb_buffer_pool_pages_total".into(), 1_000);
+                }
+                Record::Event(Event::ServerReady(ready)) => {
+                    ready.variables.insert("innodb_lru_scan_depth".into(), "0".into());
+                }
+                _ => {}
+            }
+        }
+        let run = conclude_records(plan, lines).runs.remove(0);
+        finding(&run, "working_set_exceeds_pool").text.clone()
+    };
+    // The pool has 30 MB; 5 pages are read for each transaction.
+    assert!(text(21.0, 300_000_000).contains("still 90 % empty"));
+    assert!(!text(5.1, 300_000_000).contains("empty"), "what was expected came about");
+    assert!(!text(21.0, 20_000_000).contains("empty"), "the pool holds all and need never fill");
+}
+
+#[test]
+fn busy_processors_decide_nothing_while_waits_are_unknown() {
+    let with = |knows_misses: bool| {
+        let mut lines = one().records();
+        for (_, record) in &mut lines {
+            match record {
+                Record::Event(Event::Host(sample)) => {
+                    (sample.cpu.user, sample.cpu.idle) = (sample.cpu.idle, 0)
+                }
+                Record::Event(Event::Server(sample)) if !knows_misses => {
+                    sample.counters.remove("Innodb_buffer_pool_reads");
+                }
+                _ => {}
+            }
+        }
+        let run = conclude_records(one().plan(), lines).runs.remove(0);
+        finding(&run, "device_bound").clone()
+    };
+    assert_eq!(with(true).holds, Some(false), "{}", with(true).text);
+    let unknown = with(false);
+    assert_eq!((unknown.holds, unknown.text.contains("are unknown")), (None, true), "{}", unknown.text);
+}
