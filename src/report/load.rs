@@ -139,8 +139,10 @@ pub(super) fn one_statement(run: &RunAnalysis) -> Option<&'static str> {
              Percentiles are therefore mostly of collecting.",
         );
     }
-    // Without statements that stand around it, it is timed once.
-    (statements.len() == 1).then_some("A transaction is one statement: its latency is the transaction's.")
+    let figures = run.headline_figures();
+    let only =
+        statements.len() == 1 || figures.queries().is_some_and(|all| Some(all) == figures.transactions);
+    only.then_some("A transaction is one statement: its latency is the transaction's.")
 }
 
 /// Those that took most of the time, the longest first.
@@ -268,6 +270,12 @@ mod tests {
         let mut run = sample::complete().runs.remove(0);
         assert_eq!(one_statement(&run), None, "several kinds have a table");
         run.load.statements.truncate(1);
+        assert!(one_statement(&run).unwrap().contains("one statement"));
+        // A closed loop times the transaction alone.
+        run.load.statements.clear();
+        assert_eq!(one_statement(&run), None, "its transactions are of several statements");
+        let figures = run.figures.as_mut().unwrap();
+        (figures.reads, figures.writes, figures.other) = (figures.transactions, 0, 0);
         assert!(one_statement(&run).unwrap().contains("one statement"));
         (run.load.statements, run.workload) = (Vec::new(), "bulk_insert".to_owned());
         assert!(one_statement(&run).unwrap().contains("send nothing"));
