@@ -34,10 +34,20 @@ fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
     rows.into_iter().map(|(label, count)| (label, count, per_second(count))).collect()
 }
 
+/// `queries`, or `query` when there was one.
+fn noun(label: &str, count: Option<u64>) -> String {
+    let plural = label.to_lowercase();
+    match (count, plural.strip_suffix("ies")) {
+        (Some(1), Some(stem)) => format!("{stem}y"),
+        (Some(1), None) => plural.trim_end_matches('s').to_owned(),
+        _ => plural,
+    }
+}
+
 /// The same in a sentence.
 pub(super) fn counts_text(run: &RunAnalysis) -> Option<String> {
     let told = |(label, count, rate): (&str, Option<u64>, Option<f64>)| {
-        format!("{} {} ({} per s)", count_or_missing(count), label.to_lowercase(), rate_text(rate))
+        format!("{} {} ({} per s)", count_or_missing(count), noun(label, count), rate_text(rate))
     };
     let all = counts(run).into_iter().filter(|(label, ..)| !["Reads", "Writes", "Other"].contains(label));
     run.figures.as_ref()?;
@@ -263,6 +273,16 @@ mod tests {
         assert!(text.ends_with("the dataset has 10,000 rows fewer than before, warm-up included"), "{text}");
         let last = counts_grid(&run).unwrap().rows.pop().unwrap();
         assert_eq!(last[..2], ["Rows removed, warm-up included", "10,000"]);
+    }
+
+    #[test]
+    fn one_of_a_kind_is_told_in_the_singular() {
+        let nouns =
+            [("Queries", Some(1)), ("Transactions", Some(1)), ("Queries", Some(2)), ("Reconnects", None)];
+        assert_eq!(
+            nouns.map(|(label, count)| noun(label, count)),
+            ["query", "transaction", "queries", "reconnects"]
+        );
     }
 
     #[test]
