@@ -7,7 +7,7 @@ mod fleet;
 mod gather;
 mod gather_run;
 #[cfg(test)]
-mod hostile;
+pub(crate) mod hostile;
 mod imported;
 mod load;
 mod merging;
@@ -224,10 +224,10 @@ pub struct SecondPoint {
     /// The percentile that an imported log speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentile_ms: Option<f64>,
-    /// SQL errors a second.
-    pub errors: f64,
-    /// Connections made in place of lost ones.
-    pub reconnects: u64,
+    /// SQL errors a second, lost connections among them.
+    pub errors_per_s: f64,
+    /// Connections made in place of lost ones, a second.
+    pub reconnects_per_s: f64,
     /// Transactions that had arrived by its end and not begun; nothing in a closed loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<u64>,

@@ -108,6 +108,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_number_makes_a_report_panic() {
+        crate::analysis::hostile::each_hostile_result(|result| {
+            for format in Format::ALL {
+                render(format, std::slice::from_ref(result)).unwrap();
+            }
+        });
+    }
+
+    #[test]
     fn formats_are_found_by_their_names() {
         for format in Format::ALL {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), format);

@@ -10,6 +10,9 @@ use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 use crate::stats::latency::{LatencyHistogram, MOST_COUNTED};
 
+/// The code under which load threads count a lost connection.
+pub const LOST_CONNECTION: u16 = 2013;
+
 /// What a load did over an interval, and what its devices and hosts did meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
@@ -21,9 +24,9 @@ pub struct Figures {
     pub tps: f64,
     /// Latency of these transactions; `None` when there are none.
     pub latency: Option<LatencySummary>,
-    /// SQL errors that restarted a transaction.
+    /// SQL errors that restarted a transaction, without lost connections: as sysbench, `reconnects` tells of those.
     pub errors: u64,
-    /// The same by error code.
+    /// Everything that restarted a transaction by error code, lost connections (2013) among it.
     pub errors_by_code: BTreeMap<u16, u64>,
     /// Connections made in place of lost ones.
     pub reconnects: u64,
@@ -61,8 +64,9 @@ pub struct LatencySummary {
     /// Age of the oldest transaction in flight at the end, or due by then and not begun: the true peak is at
     /// least this.
     pub oldest_in_flight_ms: Option<f64>,
-    /// The 99th percentile if every transaction in flight or due at the end had completed at that moment.
-    pub p99_with_in_flight_ms: f64,
+    /// The 99th percentile if every transaction in flight or due at the end had completed at that moment; `None`
+    /// where that is not known, as of a segment.
+    pub p99_with_in_flight_ms: Option<f64>,
 }
 
 /// How the database's work became I/O. A figure whose counter the server lacks is `None`.
@@ -133,7 +137,7 @@ pub fn unfinished(ended: &LoadEnded) -> Vec<Unfinished> {
 }
 
 /// Figures from sums, with what had not completed at the end.
-pub fn figures(totals: &Totals, unfinished: &[Unfinished], telemetry: &Telemetry) -> Figures {
+pub fn figures(totals: &Totals, unfinished: Option<&[Unfinished]>, telemetry: &Telemetry) -> Figures {
     let seconds = totals.length_ns as f64 / 1e9;
     let transactions = totals.latency.count();
     let [reads, writes, other] = totals.statements;
@@ -142,7 +146,7 @@ pub fn figures(totals: &Totals, unfinished: &[Unfinished], telemetry: &Telemetry
         transactions,
         tps: if seconds > 0.0 { transactions as f64 / seconds } else { 0.0 },
         latency: summarize(&totals.latency, unfinished),
-        errors: totals.errors.values().fold(0, |sum, n| sum.saturating_add(*n)),
+        errors: sum_of_errors(&totals.errors),
         errors_by_code: totals.errors.clone(),
         reconnects: totals.reconnects,
         reads,
@@ -158,11 +162,19 @@ pub fn figures(totals: &Totals, unfinished: &[Unfinished], telemetry: &Telemetry
     figures
 }
 
-/// The figures of a distribution; `None` when nothing completed.
-pub fn summarize(latency: &LatencyHistogram, unfinished: &[Unfinished]) -> Option<LatencySummary> {
+/// Errors of all codes, without lost connections.
+pub fn sum_of_errors(by_code: &BTreeMap<u16, u64>) -> u64 {
+    let errors = by_code.iter().filter(|(code, _)| **code != LOST_CONNECTION);
+    errors.fold(0, |sum: u64, (_, n)| sum.saturating_add(*n))
+}
+
+/// The figures of a distribution, and of what had not completed if that is known; `None` when nothing completed.
+pub fn summarize(latency: &LatencyHistogram, unfinished: Option<&[Unfinished]>) -> Option<LatencySummary> {
     let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
     let percentile = |p: f64| ms(latency.percentile_ns(p));
     let mut p99_ns = latency.percentile_ns(99.0);
+    let known = unfinished.is_some();
+    let unfinished = unfinished.unwrap_or_default();
     if !unfinished.is_empty() {
         let mut with_in_flight = latency.clone();
         for group in unfinished {
@@ -181,7 +193,7 @@ pub fn summarize(latency: &LatencyHistogram, unfinished: &[Unfinished]) -> Optio
         peak_ms: ms(latency.max_ns())?,
         min_ms: ms(latency.min_ns())?,
         oldest_in_flight_ms: ms(unfinished.iter().map(|group| group.age_ns).max()),
-        p99_with_in_flight_ms: ms(p99_ns)?,
+        p99_with_in_flight_ms: ms(p99_ns.filter(|_| known)),
     })
 }
 

@@ -17,6 +17,7 @@ use super::window::Ends;
 use super::{Finding, RunAnalysis};
 use crate::plan::Plan;
 use crate::protocol::sample::HostSample;
+use crate::workload::WorkloadKind;
 use combine::{Checked, combined};
 
 /// What findings about one instance draw on.
@@ -56,10 +57,39 @@ impl Evidence<'_> {
         self.known?.server.as_ref()?.variables.get(name).map(String::as_str)
     }
 
-    /// Transactions of the interval that changed a row, at least: each ends with a commit that must be made
-    /// durable. Where a transaction is less than a statement (`bulk_insert`), these are statements.
-    fn changing_commits(&self) -> f64 {
-        self.figures.transactions.min(self.figures.writes) as f64
+    /// Commits of the interval that changed a row, at least: each must be made durable. Outside transactions each
+    /// statement commits by itself. `None` when nobody counted which statements found a row.
+    fn changing_commits(&self) -> Option<f64> {
+        let workload = &self.plan.workload;
+        let writes = match workload.kind {
+            WorkloadKind::Delete04 => self.rows_deleted()?,
+            _ => self.figures.writes,
+        };
+        Some(if workload.transaction { self.figures.transactions.min(writes) } else { writes } as f64)
+    }
+
+    /// Rows deleted in the interval, at least, by a load that does nothing but delete. sysbench 0.4 counts a
+    /// delete that finds no row like any other; the rows are known of the whole load, so that every statement
+    /// outside the interval may have found one.
+    fn rows_deleted(&self) -> Option<u64> {
+        let ended = self.instance.ended.as_ref()?;
+        let deleted = u64::try_from(ended.rows_added.checked_neg()?).ok()?;
+        let outside = ended.counted.ours.saturating_sub(self.figures.writes);
+        deleted.checked_sub(outside).filter(|at_least| *at_least > 0)
+    }
+
+    /// Whether samples tell that the server was started anew between the first and the last.
+    fn was_restarted(&self) -> bool {
+        self.server.is_some_and(|ends| ends.first.restarts != ends.last.restarts)
+    }
+
+    /// Why a counter's growth is not known.
+    fn not_sampled(&self, otherwise: &'static str) -> &'static str {
+        if self.was_restarted() {
+            "the server was started anew in the interval, and its counters with it"
+        } else {
+            otherwise
+        }
     }
 
     /// Load threads of the instance.

@@ -53,6 +53,8 @@ pub struct GatheredInstance {
     pub began_ns: Option<i64>,
     /// Figures a second, warm-up included.
     pub seconds: Vec<SecondFigures>,
+    /// What its statements took, ns, summed over all that it measured; 0 when nobody said.
+    pub statements_ns: f64,
     /// Kernel samples.
     pub samples: HostSamples,
     /// Server samples, in order.
@@ -133,6 +135,7 @@ impl GatheredRun {
                     settled: known.as_mut().and_then(|host| host.settled.take()),
                     began_ns: None,
                     seconds: Vec::new(),
+                    statements_ns: 0.0,
                     samples: device(known.as_deref()),
                     server: Vec::new(),
                     ended: None,
@@ -234,7 +237,7 @@ impl GatheredRun {
         let instance = &mut self.instances[place];
         match event {
             Event::LoadSecond(second) => self.take_second(place, second, notes),
-            Event::LoadStatements(kinds) => self.take_statements(&of, &kinds, notes),
+            Event::LoadStatements(kinds) => self.take_statements(place, &of, &kinds, notes),
             Event::LoadStarted { began_ns } => instance.began_ns = Some(began_ns),
             Event::Host(sample) => instance.samples.push(sample),
             Event::Server(sample) => {
@@ -258,13 +261,17 @@ impl GatheredRun {
 
     fn take_statements(
         &mut self,
+        place: usize,
         of: &str,
         kinds: &BTreeMap<StatementKind, LatencyRecord>,
         notes: &mut Vec<String>,
     ) {
         for (kind, record) in kinds {
-            if let Err(error) = self.statements.add(*kind, record) {
-                notes.push(format!("{of}latencies of {}: {error}; they are not counted", kind.name()));
+            match self.statements.add(*kind, record) {
+                Ok(()) => self.instances[place].statements_ns += record.sum_ns as f64,
+                Err(error) => {
+                    notes.push(format!("{of}latencies of {}: {error}; they are not counted", kind.name()));
+                }
             }
         }
     }

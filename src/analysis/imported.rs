@@ -173,7 +173,7 @@ fn point(interval: &Interval, begin: u64) -> SecondPoint {
         p50_ms: percentile(50),
         p99_ms: percentile(99),
         percentile_ms: interval.percentile.map(|own| own.ms),
-        errors: interval.errors_per_s.unwrap_or_default(),
+        errors_per_s: interval.errors_per_s.unwrap_or_default(),
         ..SecondPoint::default()
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!((figures.avg_ms, figures.peak_ms, figures.errors), (Some(112.8), Some(818.96), Some(341)));
         let seconds: Vec<i64> = run.series.iter().map(|point| point.second).collect();
         assert_eq!((seconds[..3].to_vec(), seconds.last()), (vec![0, 3, 6], Some(&171)));
-        assert_eq!((run.series[0].errors, run.series[0].p99_ms), (104.25, None));
+        assert_eq!((run.series[0].errors_per_s, run.series[0].p99_ms), (104.25, None));
         assert_eq!((run.findings.len(), run.percentiles.len()), (0, 0));
         assert!(run.imported.as_ref().unwrap().percentile_note.contains("1 %"));
     }

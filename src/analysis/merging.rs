@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::LatencySummary;
-use super::figures::summarize;
+use super::figures::{sum_of_errors, summarize};
 use crate::protocol::clock::SECOND_NS;
 use crate::stats::latency::{Distribution, LatencyHistogram};
 use crate::stats::segments::{self, Segment};
@@ -290,8 +290,8 @@ impl Merging {
             segment,
             length_ns: all.length_ns,
             transactions: all.latency.count(),
-            errors: all.errors.values().fold(0, |sum, n| sum.saturating_add(*n)),
-            latency: summarize(&all.latency, &[]),
+            errors: sum_of_errors(&all.errors),
+            latency: summarize(&all.latency, None),
         });
         let longest = self.full.as_ref().map_or(0, |(_, totals)| totals.all.length_ns);
         if is_full && (self.full.is_none() || all.length_ns > longest) {

@@ -39,7 +39,7 @@ impl RampStep {
         let rate_held = run.findings.iter().find(|finding| finding.id == "rate_held");
         Some(Self {
             rate_per_s,
-            p99_ms: latency.map(|latency| latency.p99_with_in_flight_ms),
+            p99_ms: latency.map(|latency| latency.p99_with_in_flight_ms.unwrap_or(latency.p99_ms)),
             saturated: rate_held.is_some_and(|finding| finding.holds == Some(false)),
         })
     }

@@ -35,7 +35,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         })
         .collect();
     let together = headline.map(|(_, totals)| {
-        let ages = in_flight.as_ref().map_or(&[][..], |in_flight| &in_flight.unfinished);
+        let ages = in_flight.as_ref().map(|in_flight| in_flight.unfinished.as_slice());
         all_as_one(&totals.all, ages, &views)
     });
     let per_instance = views.iter().map(|view| view.analysis(run, gathered)).collect::<Vec<_>>();
@@ -152,7 +152,7 @@ impl<'a> View<'a> {
 
     fn analysis(&self, run: &GatheredRun, gathered: &Gathered) -> InstanceAnalysis {
         let instance = self.instance;
-        let unfinished = unfinished_at_end(instance, self.totals).unwrap_or_default();
+        let unfinished = unfinished_at_end(instance, self.totals);
         let telemetry =
             Telemetry { device: self.device(), cpu: self.cpu(), rate: &|counter| self.rate(counter) };
         let disk = self.host.as_ref().zip(instance.samples.device.as_deref());
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
         InstanceAnalysis {
             host: instance.host.clone(),
             device_name: disk.map(|(first, _)| first.name.clone()),
-            figures: figures(self.totals, &unfinished, &telemetry),
+            figures: figures(self.totals, unfinished.as_deref(), &telemetry),
             last_second: instance.last_second().filter(|second| *second >= 0),
             lost: lost.filter(|_| run.is_fleet()),
             series: instance
@@ -187,7 +187,7 @@ fn lost(instance: &GatheredInstance, gathered: &Gathered) -> String {
 }
 
 /// Figures of all instances together.
-fn all_as_one(totals: &Totals, unfinished: &[Unfinished], views: &[View]) -> Figures {
+fn all_as_one(totals: &Totals, unfinished: Option<&[Unfinished]>, views: &[View]) -> Figures {
     let telemetry = Telemetry {
         device: series::devices_as_one(&views.iter().map(View::device).collect::<Vec<_>>()),
         cpu: series::processors_as_one(&views.iter().map(View::cpu).collect::<Vec<_>>()),

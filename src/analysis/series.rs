@@ -88,15 +88,16 @@ fn moments(second: i64, length_ns: u64, t0_ns: i64) -> (i64, i64) {
 
 fn load_point(second: &MergedSecond) -> SecondPoint {
     let [avg_ms, p50_ms, p99_ms, max_ms] = second.latency_ms.map_or([None; 4], |figures| figures.map(Some));
+    let per_second = |count: u64| count as f64 * 1e9 / second.length_ns.max(1) as f64;
     SecondPoint {
         second: second.second,
-        tps: second.transactions as f64 * 1e9 / second.length_ns.max(1) as f64,
+        tps: per_second(second.transactions),
         avg_ms,
         p50_ms,
         p99_ms,
         max_ms,
-        errors: second.errors as f64,
-        reconnects: second.reconnects,
+        errors_per_s: per_second(second.errors),
+        reconnects_per_s: per_second(second.reconnects),
         queued: second.queued,
         ..SecondPoint::default()
     }

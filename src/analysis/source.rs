@@ -68,7 +68,7 @@ pub struct HeadlineFigures {
     pub peak_ms: Option<f64>,
     /// Minimum, ms.
     pub min_ms: Option<f64>,
-    /// SQL errors that restarted a transaction.
+    /// SQL errors that restarted a transaction, without lost connections.
     pub errors: Option<u64>,
     /// Connections made anew.
     pub reconnects: Option<u64>,
@@ -78,6 +78,14 @@ pub struct HeadlineFigures {
     pub writes: Option<u64>,
     /// BEGIN, COMMIT, and writes that found no row.
     pub other: Option<u64>,
+}
+
+impl HeadlineFigures {
+    /// Statements of all classes; `None` unless all are known.
+    #[must_use]
+    pub fn queries(&self) -> Option<u64> {
+        Some(self.reads?.saturating_add(self.writes?).saturating_add(self.other?))
+    }
 }
 
 impl ResultAnalysis {

@@ -40,10 +40,14 @@ pub(super) struct HeadlineRow {
 
 /// The headline table of these results, a row a run.
 pub(super) fn headline(results: &[ResultAnalysis]) -> Vec<HeadlineRow> {
+    let named = workloads_differ(results);
     let rows = results.iter().flat_map(|result| {
         let device = device_label(result);
-        let of_run = |run| {
-            let label = imported::run_label(result, run).unwrap_or_else(|| device.clone());
+        let of_run = |run: &RunAnalysis| {
+            let mut label = imported::run_label(result, run).unwrap_or_else(|| device.clone());
+            if named && !label.ends_with(&run.workload) {
+                label += &format!(", {}", run.workload);
+            }
             std::iter::once(run_row(&label, run)).chain(fleet::segment_rows(run))
         };
         let runs = result.runs.iter().flat_map(of_run).collect::<Vec<_>>();
@@ -70,7 +74,7 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
         device: device.to_owned(),
         instances: fleet::instances_label(run),
         threads: run.threads.to_string(),
-        rate: rate_label(run.rate_per_s),
+        rate: rate_label(run.rate_per_s, run.instances),
         tps: or_missing(figures.tps, |tps| number::decimals(tps, 2)),
         avg_ms: latency(figures.avg_ms),
         p95_ms: latency(figures.p95_ms),
@@ -92,9 +96,16 @@ fn run_row(device: &str, run: &RunAnalysis) -> HeadlineRow {
     }
 }
 
-/// The rate of an open loop; nothing in a closed one.
-pub(super) fn rate_label(rate_per_s: Option<u32>) -> String {
-    rate_per_s.map(|rate| number::count(u64::from(rate))).unwrap_or_default()
+/// The rate of an open loop at all instances together, as it stands beside their TPS; nothing in a closed one.
+pub(super) fn rate_label(rate_per_s: Option<u32>, instances: u32) -> String {
+    rate_per_s.map(|rate| number::count(u64::from(rate) * u64::from(instances))).unwrap_or_default()
+}
+
+/// Whether runs of these results differ in their workload, so that a row must name its own.
+pub(super) fn workloads_differ(results: &[ResultAnalysis]) -> bool {
+    let mut workloads = results.iter().flat_map(|result| &result.runs).map(|run| &run.workload);
+    let first = workloads.next();
+    workloads.any(|workload| Some(workload) != first)
 }
 
 /// How latencies of a run are written.
@@ -113,7 +124,7 @@ fn row_without_run(device: &str, result: &ResultAnalysis, planned: Option<&RunPl
         device: device.to_owned(),
         instances: planned.map_or_else(missing, |run| run.instances.to_string()),
         threads: planned.map_or_else(missing, |run| run.threads.to_string()),
-        rate: rate_label(planned.and_then(|run| run.rate_per_s)),
+        rate: rate_label(planned.and_then(|run| run.rate_per_s), planned.map_or(1, |run| run.instances)),
         tps: missing(),
         avg_ms: missing(),
         p95_ms: missing(),
@@ -201,7 +212,7 @@ pub(super) fn in_flight(run: &RunAnalysis) -> Option<String> {
         "A transaction {state} at the end was {} ms old: the true peak is at least that, and the 99th percentile \
          up to {} ms.",
         number::ms(oldest),
-        number::ms(latency.p99_with_in_flight_ms)
+        number::ms(latency.p99_with_in_flight_ms.unwrap_or(latency.p99_ms))
     ))
 }
 
@@ -308,17 +319,24 @@ fn planned_run(run: &RunPlan) -> String {
         run.events.map(|events| format!("{} transactions of each instance", number::count(events))),
     ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
-    let rate =
-        run.rate_per_s.map(|rate| format!("{} transactions a second, ", number::count(u64::from(rate))));
+    let each = if run.instances > 1 { " each" } else { "" };
+    let rate = run
+        .rate_per_s
+        .map(|rate| format!("{} transactions a second{each}, ", number::count(u64::from(rate))));
     format!(
-        "{} × {} threads, {}{} s of warm-up, then {} measured, seed {}",
+        "{} × {}, {}{} s of warm-up, then {} measured, seed {}",
         run.instances,
-        run.threads,
+        number::threads(run.threads),
         rate.unwrap_or_default(),
         number::count(run.warmup_s),
         bounds.join(" or "),
         run.seed
     )
+}
+
+/// A duration with digits enough that a count divided by it gives the rate.
+fn seconds_text(seconds: f64) -> String {
+    number::decimals(seconds, if seconds < 10.0 { 4 } else { 1 })
 }
 
 /// How many transactions a run measured, over what.
@@ -335,7 +353,7 @@ pub(super) fn volume(run: &RunAnalysis) -> String {
     format!(
         "{load}: {} transactions in {} s ({} reads, {} writes, {} other statements)",
         count_or_missing(figures.transactions),
-        or_missing(figures.seconds, |seconds| number::decimals(seconds, 1)),
+        or_missing(figures.seconds, seconds_text),
         count_or_missing(figures.reads),
         count_or_missing(figures.writes),
         count_or_missing(figures.other)
@@ -343,45 +361,4 @@ pub(super) fn volume(run: &RunAnalysis) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::sample;
-
-    #[test]
-    fn device_is_called_by_its_model_or_by_its_profile() {
-        let mut result = sample::complete();
-        assert_eq!(device_label(&result), "Samsung PM1735 1.6 TB");
-        sample::plan_of(&mut result).hardware.device.clear();
-        assert_eq!(device_label(&result), "lab-r730");
-    }
-
-    #[test]
-    fn a_run_that_never_began_has_a_row_of_its_own() {
-        let mut result = sample::fleet::sweep(&[4, 8], 5);
-        result.runs.truncate(1);
-        let rows = headline(&[result]);
-        let told: Vec<_> = rows.iter().map(|row| (row.instances.as_str(), row.outcome.as_str())).collect();
-        assert_eq!(told, [("4", "complete"), ("8", "NOT RUN")]);
-    }
-
-    #[test]
-    fn a_log_without_summary_has_no_count() {
-        let mut run = sample::imported().runs.remove(0);
-        run.imported.as_mut().unwrap().figures.transactions = None;
-        let expected = "oltp_read_write, 1 × 64 threads: 176 s, the number of transactions is unknown";
-        assert_eq!(volume(&run), expected);
-    }
-
-    #[test]
-    fn findings_are_counted_by_mark() {
-        assert_eq!(tally(&sample::complete().runs[0].findings), "2 yes, 1 NO, 1 ?");
-        assert_eq!(tally(&[]), "none");
-    }
-
-    #[test]
-    fn in_flight_matters_when_older_than_the_peak() {
-        assert_eq!(in_flight(&sample::complete().runs[0]), None);
-        let text = in_flight(&sample::partial().runs[0]).unwrap();
-        assert!(text.contains("2,345.60 ms old") && text.contains("160.25 ms"), "{text}");
-    }
-}
+mod tests;

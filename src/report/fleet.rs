@@ -76,7 +76,7 @@ fn segment_row(run: &RunAnalysis, segment: &SegmentAnalysis) -> HeadlineRow {
         device: format!("· seconds {}", between(segment)),
         instances: of_planned(segment.hosts.len(), run),
         threads: run.threads.to_string(),
-        rate: rate_label(run.rate_per_s),
+        rate: rate_label(run.rate_per_s, run.instances),
         tps: number::decimals(segment.tps, 2),
         avg_ms: latency(|l| l.avg_ms),
         p95_ms: latency(|l| l.p95_ms),

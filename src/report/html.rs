@@ -30,6 +30,8 @@ struct Page<'a> {
     /// Threads that every run shares; `None` when they differ.
     threads: Option<u32>,
     headline: Vec<HeadlineRow>,
+    /// Rows name their workload beside the device.
+    workloads: bool,
     /// Transactions arrived at a rate in some runs.
     open_loop: bool,
     results: Vec<ResultSection<'a>>,
@@ -129,6 +131,7 @@ pub(super) fn render(results: &[ResultAnalysis]) -> Result<String, ReportError> 
         script: SCRIPT,
         title: title(results),
         threads: common_threads(results),
+        workloads: document::workloads_differ(results),
         open_loop: headline.iter().any(|row| !row.rate.is_empty()),
         headline,
         results: sections,
@@ -260,7 +263,10 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
         load: load::counts_grid(run).into_iter().chain(load::statements(run)).collect(),
         errors_by_code: document::errors_by_code(run),
         in_flight: document::in_flight(run),
-        remarks: run.imported.as_ref().map(|own| imported::remarks(run, own)).unwrap_or_default(),
+        remarks: match &run.imported {
+            Some(own) => imported::remarks(run, own),
+            None => load::one_statement(run).map(str::to_owned).into_iter().collect(),
+        },
         findings: run.findings.iter().map(finding).collect(),
         no_findings: match &run.imported {
             None => "None was checked for this run",

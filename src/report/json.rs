@@ -178,7 +178,7 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         peak_ms: headline.peak_ms,
         min_ms: headline.min_ms,
         oldest_in_flight_ms: latency.and_then(|l| l.oldest_in_flight_ms),
-        p99_with_in_flight_ms: latency.map(|l| l.p99_with_in_flight_ms),
+        p99_with_in_flight_ms: latency.and_then(|l| l.p99_with_in_flight_ms),
         errors: headline.errors,
         errors_by_code: figures.map(|f| &f.errors_by_code),
         reads: headline.reads,
@@ -209,7 +209,7 @@ fn per_second(headline: &HeadlineFigures) -> PerSecond {
     let rate = |count: Option<u64>| Some(count? as f64 / seconds?);
     let HeadlineFigures { reads, writes, other, errors, reconnects, .. } = *headline;
     PerSecond {
-        queries: rate([reads, writes, other].into_iter().sum()),
+        queries: rate(headline.queries()),
         reads: rate(reads),
         writes: rate(writes),
         other: rate(other),

@@ -10,14 +10,15 @@ const MOST_SHOWN: usize = 6;
 
 /// `1 × 32 threads`, with the rate of an open loop.
 pub(super) fn label(run: &RunAnalysis) -> String {
-    let rate = run.rate_per_s.map(|rate| format!(", {} a second", number::count(u64::from(rate))));
-    format!("{} × {} threads{}", run.instances, run.threads, rate.unwrap_or_default())
+    let each = if run.is_fleet() { " each" } else { "" };
+    let rate = run.rate_per_s.map(|rate| format!(", {} a second{each}", number::count(u64::from(rate))));
+    format!("{} × {}{}", run.instances, number::threads(run.threads), rate.unwrap_or_default())
 }
 
 /// What a run counted, with its rate over the interval, as sysbench does: label, count, per second.
 fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
     let figures = run.headline_figures();
-    let queries = [figures.reads, figures.writes, figures.other].into_iter().sum::<Option<u64>>();
+    let queries = figures.queries();
     let rows = [
         ("Transactions", figures.transactions),
         ("Queries", queries),
@@ -36,16 +37,27 @@ fn counts(run: &RunAnalysis) -> Vec<(&'static str, Option<u64>, Option<f64>)> {
     rows.map(|(label, count)| (label, count, rate(label, count))).collect()
 }
 
+/// `queries`, or `query` when there was one.
+fn noun(label: &str, count: Option<u64>) -> String {
+    let plural = label.to_lowercase();
+    match (count, plural.strip_suffix("ies")) {
+        (Some(1), Some(stem)) => format!("{stem}y"),
+        (Some(1), None) => plural.trim_end_matches('s').to_owned(),
+        _ => plural,
+    }
+}
+
 /// The same in a sentence.
 pub(super) fn counts_text(run: &RunAnalysis) -> Option<String> {
     let told = |(label, count, rate): (&str, Option<u64>, Option<f64>)| {
-        format!("{} {} ({} per s)", count_or_missing(count), label.to_lowercase(), rate_text(rate))
+        format!("{} {} ({} per s)", count_or_missing(count), noun(label, count), rate_text(rate))
     };
     let all = counts(run).into_iter().filter(|(label, ..)| !["Reads", "Writes", "Other"].contains(label));
     run.headline_figures().transactions?;
     let mut text = format!("As sysbench counts: {}", all.map(told).collect::<Vec<_>>().join(", "));
     if let Some(rows) = rows_added(&run.load) {
-        text += &format!("; {rows} rows were added to the dataset, warm-up included");
+        let more = if run.load.rows_added.is_some_and(|added| added < 0) { "fewer" } else { "more" };
+        text += &format!("; the dataset has {rows} rows {more} than before, warm-up included");
     }
     Some(text)
 }
@@ -57,9 +69,10 @@ pub(super) fn counts_grid(run: &RunAnalysis) -> Option<Grid> {
         vec![label.to_owned(), count_or_missing(count), rate_text(rate)]
     };
     let mut rows: Vec<Vec<String>> = counts(run).into_iter().map(row).collect();
+    let more = if run.load.rows_added.is_some_and(|added| added < 0) { "removed" } else { "added" };
     rows.extend(
         rows_added(&run.load)
-            .map(|added| vec!["Rows added, warm-up included".to_owned(), added, MISSING.to_owned()]),
+            .map(|rows| vec![format!("Rows {more}, warm-up included"), rows, MISSING.to_owned()]),
     );
     Some(Grid {
         title: "Counts, as sysbench makes them".to_owned(),
@@ -76,7 +89,7 @@ fn rate_text(rate: Option<f64>) -> String {
 
 /// Growth of the dataset, when there was any.
 fn rows_added(load: &LoadAnalysis) -> Option<String> {
-    load.rows_added.filter(|rows| *rows != 0).map(|rows| number::decimals(rows as f64, 0))
+    load.rows_added.filter(|rows| *rows != 0).map(|rows| number::count(rows.unsigned_abs()))
 }
 
 /// How evenly threads were served, as sysbench prints it.
@@ -127,6 +140,24 @@ pub(super) fn statements(run: &RunAnalysis) -> Option<Grid> {
     })
 }
 
+/// What latencies stand for where a transaction is no more than one statement.
+pub(super) fn one_statement(run: &RunAnalysis) -> Option<&'static str> {
+    let statements = &run.load.statements;
+    if run.imported.is_some() || run.figures.is_none() || statements.len() > 1 {
+        return None;
+    }
+    if run.workload == "bulk_insert" {
+        return Some(
+            "bulk_insert collects rows: most transactions send nothing, and one in many sends an INSERT of all. \
+             Percentiles are therefore mostly of collecting.",
+        );
+    }
+    let figures = run.headline_figures();
+    let only =
+        statements.len() == 1 || figures.queries().is_some_and(|all| Some(all) == figures.transactions);
+    only.then_some("A transaction is one statement: its latency is the transaction's.")
+}
+
 /// Those that took most of the time, the longest first.
 pub(super) fn longest_statements(run: &RunAnalysis) -> Option<Grid> {
     let mut all = run.load.statements.clone();
@@ -149,6 +180,14 @@ fn statement_row(own: &StatementLatency) -> Vec<String> {
 
 /// In what state each run of several found the servers; `None` when nobody waited for that.
 pub(super) fn settled(result: &ResultAnalysis) -> Option<Grid> {
+    let goal = result.plan().map(|plan| plan.load.settle).map(|goal| {
+        format!(
+            " (goal: at most {} dirty pages and {} undo logs, waited for up to {} s)",
+            number::count(goal.dirty_pages),
+            number::count(goal.history),
+            number::count(goal.patience_s)
+        )
+    });
     let mut rows = Vec::new();
     let loaded = result.dataset.as_ref().filter(|dataset| !dataset.reused);
     let loaded = loaded.map(|dataset| dataset.file_bytes as f64);
@@ -172,8 +211,8 @@ pub(super) fn settled(result: &ResultAnalysis) -> Option<Grid> {
         }
     }
     (!rows.is_empty()).then(|| Grid {
-        title: "Before each run".to_owned(),
-        hint: "The server wrote its dirty pages and purged its undo logs first. Growth: of the dataset's files since the run before, or since loading.",
+        title: format!("Before each run{}", goal.unwrap_or_default()),
+        hint: "The server wrote its dirty pages and purged its undo logs first. Growth: of the dataset's files since the run before, or since loading; of a dataset that was there before, the first run knows none.",
         headers: vec!["Run", "Load", "Instance", "Waited s", "Dirty", "Undo logs", "Files", "Growth"],
         rows,
         labels: 3,
@@ -222,4 +261,46 @@ fn step_p99(step: &RampStep) -> String {
     let p99 =
         step.p99_ms.map_or_else(|| "nothing completed".to_owned(), |ms| format!("p99 {} ms", number::ms(ms)));
     if step.saturated { format!("{p99}, saturated") } else { p99 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn rows_that_went_are_fewer_and_not_added_with_a_minus() {
+        let mut run = sample::complete().runs.remove(0);
+        run.load.rows_added = Some(-10_000);
+        let text = counts_text(&run).unwrap();
+        assert!(text.ends_with("the dataset has 10,000 rows fewer than before, warm-up included"), "{text}");
+        let last = counts_grid(&run).unwrap().rows.pop().unwrap();
+        assert_eq!(last[..2], ["Rows removed, warm-up included", "10,000"]);
+    }
+
+    #[test]
+    fn one_of_a_kind_is_told_in_the_singular() {
+        let nouns =
+            [("Queries", Some(1)), ("Transactions", Some(1)), ("Queries", Some(2)), ("Reconnects", None)];
+        assert_eq!(
+            nouns.map(|(label, count)| noun(label, count)),
+            ["query", "transaction", "queries", "reconnects"]
+        );
+    }
+
+    #[test]
+    fn a_transaction_of_one_statement_says_so() {
+        let mut run = sample::complete().runs.remove(0);
+        assert_eq!(one_statement(&run), None, "several kinds have a table");
+        run.load.statements.truncate(1);
+        assert!(one_statement(&run).unwrap().contains("one statement"));
+        // A closed loop times the transaction alone.
+        run.load.statements.clear();
+        assert_eq!(one_statement(&run), None, "its transactions are of several statements");
+        let figures = run.figures.as_mut().unwrap();
+        (figures.reads, figures.writes, figures.other) = (figures.transactions, 0, 0);
+        assert!(one_statement(&run).unwrap().contains("one statement"));
+        (run.load.statements, run.workload) = (Vec::new(), "bulk_insert".to_owned());
+        assert!(one_statement(&run).unwrap().contains("send nothing"));
+    }
 }

@@ -1,5 +1,10 @@
 //! Figures as reports write them. One that is not finite becomes [`MISSING`].
 
+/// `1 thread`, `32 threads`.
+pub(super) fn threads(threads: u32) -> String {
+    format!("{threads} {}", if threads == 1 { "thread" } else { "threads" })
+}
+
 /// Stands where there is no figure.
 pub(super) const MISSING: &str = "–";
 

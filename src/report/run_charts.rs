@@ -168,9 +168,9 @@ fn database(points: &[SecondPoint]) -> Vec<Chart> {
 }
 
 fn errors(points: &[SecondPoint]) -> Chart {
-    let mut series = vec![line(points, "errors", Colour::Blue, |p| Some(p.errors))];
-    if points.iter().any(|p| p.reconnects > 0) {
-        series.push(line(points, "reconnects", Colour::Vermilion, |p| Some(p.reconnects as f64)));
+    let mut series = vec![line(points, "errors", Colour::Blue, |p| Some(p.errors_per_s))];
+    if points.iter().any(|p| p.reconnects_per_s > 0.0) {
+        series.push(line(points, "reconnects", Colour::Vermilion, |p| Some(p.reconnects_per_s)));
     }
     over_time(points, "SQL errors", "per second", series)
 }

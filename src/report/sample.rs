@@ -71,7 +71,7 @@ pub(super) fn partial() -> ResultAnalysis {
         f.latency.as_mut()
     }) {
         latency.oldest_in_flight_ms = Some(2_345.6);
-        latency.p99_with_in_flight_ms = 160.25;
+        latency.p99_with_in_flight_ms = Some(160.25);
     }
     result
 }
@@ -160,7 +160,7 @@ fn figures(seconds: f64) -> Figures {
             peak_ms: 1_204.553,
             min_ms: 3.41,
             oldest_in_flight_ms: Some(48.2),
-            p99_with_in_flight_ms: 51.21,
+            p99_with_in_flight_ms: Some(51.21),
         }),
         errors: 7,
         reconnects: 0,
@@ -214,8 +214,8 @@ fn second(second: i64) -> SecondPoint {
         p99_ms: latency(avg * (2.05 + 0.2 * noise(second, 2))),
         max_ms: latency(avg * spike * (4.0 + noise(second, 3)) * if second == 39 { 8.0 } else { 1.0 }),
         percentile_ms: None,
-        errors: f64::from(u8::from(second % 9 == 4)),
-        reconnects: 0,
+        errors_per_s: f64::from(u8::from(second % 9 == 4)),
+        reconnects_per_s: 0.0,
         queued: None,
         device: (second != 20).then(|| rates(level.max(0.02))),
         cpu: Some(cpu(level)),

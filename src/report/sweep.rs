@@ -53,7 +53,7 @@ pub(super) fn curve(result: &ResultAnalysis) -> Option<Chart> {
         title: "Latency by throughput".to_owned(),
         unit: "ms".to_owned(),
         x: Axis {
-            label: "TPS, a point a run".to_owned(),
+            label: "Throughput (TPS); one point a run".to_owned(),
             bounds: Some((0.0, highest * 1.05)),
             ..Axis::of(Scale::Linear)
         },

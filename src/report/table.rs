@@ -80,10 +80,12 @@ fn title(result: &ResultAnalysis, results: usize) -> String {
 fn headline(results: &[ResultAnalysis]) -> String {
     let rows = document::headline(results);
     let open = rows.iter().any(|row| !row.rate.is_empty());
-    let mut headers = vec![
-        "Device", "Inst", "Threads", "TPS", "Avg ms", "p95 ms", "p99 ms", "Peak ms", "Errors", "Outcome",
-    ];
+    let label = if document::workloads_differ(results) { "Device, workload" } else { "Device" };
+    let mut headers =
+        vec![label, "Inst", "Threads", "TPS", "Avg ms", "p95 ms", "p99 ms", "Peak ms", "Errors", "Outcome"];
     if open {
+        // In place of one that is in the other formats: both do not fit.
+        headers.retain(|header| *header != "p95 ms");
         headers.insert(3, "Rate");
     }
     let mut table = ruled(&headers);
@@ -105,6 +107,7 @@ fn headline(results: &[ResultAnalysis]) -> String {
         let mut cells =
             vec![device, instances, threads, tps, avg_ms, p95_ms, p99_ms, peak_ms, errors, outcome];
         if open {
+            cells.remove(5);
             cells.insert(3, rate);
         }
         table.add_row(cells);
@@ -124,7 +127,8 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
         out += &wrapped(&format!("{word}: {reason}"));
     }
     out += &wrapped(&document::volume(run));
-    let of_load = [load::counts_text(run), load::open_loop(run), load::fairness(run)];
+    let one = load::one_statement(run).map(str::to_owned);
+    let of_load = [load::counts_text(run), one, load::open_loop(run), load::fairness(run)];
     of_load.into_iter().flatten().for_each(|text| out += &wrapped(&text));
     out += &document::errors_by_code(run)
         .map(|codes| wrapped(&format!("SQL errors: {codes}")))
@@ -214,7 +218,7 @@ fn grid_text(grid: &Grid) -> String {
     let mut table = ruled(&grid.headers);
     table.add_rows(&grid.rows);
     lay_out(&mut table, grid.labels..grid.headers.len(), 10);
-    format!("{}\n{}", grid.title, text(&table))
+    wrapped(&grid.title) + &text(&table)
 }
 
 fn listed(title: &str, rows: impl Iterator<Item = Vec<String>>) -> String {

@@ -33,8 +33,10 @@ fn a_server_that_died_is_started_again_and_the_load_goes_on() {
     assert_eq!(run["seconds"].as_f64().unwrap().round(), 15.0);
     let points = run["series"].as_array().unwrap();
     let of = |point: &Value, key: &str| point[key].as_f64().unwrap();
-    let outage =
-        points.iter().position(|point| of(point, "errors") > 0.0).expect("the outage shows in no second");
+    let outage = points
+        .iter()
+        .position(|point| of(point, "errors_per_s") > 0.0)
+        .expect("the outage shows in no second");
     assert!(outage >= 2, "lost before the server died: {points:?}");
     assert!(points[outage + 1..].iter().any(|point| of(point, "tps") > 0.0), "nothing after it: {points:?}");
     // Until a server of this size answers again. It is part of the latency of the transactions that it met.

@@ -30,10 +30,15 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
         // Waiting for a free thread is no work of the device's.
         Some(_) => ("time that statements took", statements_ms(evidence)),
     };
-    let explained = waits_ms(evidence).zip(time_ms).map(|(waits, time_ms)| waits / time_ms);
-    let waits = match explained {
-        Some(share) => format!("device waits explain {:.0} % of the {time}", share * 100.0),
-        None => "device waits are unknown".to_owned(),
+    let waited_ms = waits_ms(evidence);
+    let explained = waited_ms.zip(time_ms).map(|(waits, time_ms)| waits / time_ms);
+    let waits = match (explained, waited_ms) {
+        (Some(share), _) => format!("device waits explain {:.0} % of the {time}", share * 100.0),
+        (None, Some(_)) => format!("the {time} is unknown"),
+        (None, None) if evidence.was_restarted() => {
+            "device waits are unknown, since the server was started anew in the interval".to_owned()
+        }
+        (None, None) => "device waits are unknown".to_owned(),
     };
     let stalled = evidence.host.and_then(|ends| ends.io_stalled(|pressure| pressure.full_us));
     let pressure = match stalled {
@@ -50,17 +55,18 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
         let text = format!("device-bound, with the waits above the block layer: {figures}");
         return Finding { id, title, holds: Some(true), text }.into();
     }
-    if 1.0 - idle >= BUSY {
+    if 1.0 - idle >= BUSY && explained.is_some() {
         return Finding { id, title, holds: Some(false), text: format!("CPU-bound: {figures}") }.into();
     }
     Finding { id, title, holds: None, text: format!("undetermined: {figures}") }.into()
 }
 
-/// What the statements of one transaction took, ms, on average over all instances.
+/// What the statements of one transaction of the instance took, ms, on average over all that it measured: their
+/// times are not told by the second.
 fn statements_ms(evidence: &Evidence) -> Option<f64> {
-    let measured = evidence.run.merging.seconds.iter().filter(|second| second.second >= 0);
-    let transactions: f64 = measured.map(|second| second.transactions as f64).sum();
-    let sum_ns = evidence.run.statements.sum_ns()?;
+    let place = evidence.run.instances.iter().position(|own| own.host == evidence.instance.host)?;
+    let transactions = evidence.run.merging.whole(place)?.latency.count() as f64;
+    let sum_ns = evidence.instance.statements_ns;
     (transactions > 0.0 && sum_ns > 0.0).then(|| sum_ns / transactions / 1e6)
 }
 
@@ -70,8 +76,10 @@ fn waits_ms(evidence: &Evidence) -> Option<f64> {
     let reads = evidence.figures.anatomy.misses_per_transaction?;
     // Commits share syncs, and each waits for a whole one; without durable commits there is none.
     let waits_for_log = evidence.variable("innodb_flush_log_at_trx_commit") == Some("1");
-    let sync_ms =
-        if waits_for_log { device.write_await_ms + device.flush_await_ms.unwrap_or(0.0) } else { 0.0 };
-    let commits = evidence.changing_commits() / evidence.figures.transactions.max(1) as f64;
-    Some(reads * device.read_await_ms + commits * sync_ms)
+    let sync_ms = device.write_await_ms + device.flush_await_ms.unwrap_or(0.0);
+    let log_ms = match waits_for_log && evidence.figures.writes > 0 {
+        true => evidence.changing_commits()? / evidence.figures.transactions.max(1) as f64 * sync_ms,
+        false => 0.0,
+    };
+    Some(reads * device.read_await_ms + log_ms)
 }

@@ -32,14 +32,23 @@ pub fn durable_commits(evidence: &Evidence) -> Checked {
     if evidence.plan.workload.is_read_only() {
         return unknown(id, title, "the settings are durable; the workload writes nothing to make so").into();
     }
-    let commits = evidence.changing_commits();
-    let Some(syncs) = evidence.growth("Innodb_data_fsyncs").filter(|_| commits > 0.0) else {
-        return unknown(id, title, "the settings are durable; the server's syncs were not sampled").into();
+    let Some(commits) = evidence.changing_commits() else {
+        let why = "the settings are durable; how many statements found a row to change is not known";
+        return unknown(id, title, why).into();
     };
-    let needed = commits / f64::from(evidence.threads());
+    if commits <= 0.0 {
+        return unknown(id, title, "the settings are durable; nothing was changed that had to be").into();
+    }
+    let Some(syncs) = evidence.growth("Innodb_data_fsyncs") else {
+        let why = evidence.not_sampled("the server's syncs were not sampled");
+        return unknown(id, title, format!("the settings are durable; {why}")).into();
+    };
+    let threads = evidence.threads();
+    let needed = commits / f64::from(threads);
     let mut text = format!(
-        "settings are durable, and {syncs:.0} syncs stand beside {commits:.0} commits of {} threads",
-        evidence.threads()
+        "settings are durable, and {syncs:.0} syncs stand beside {commits:.0} commits that changed a row, of {threads} \
+         {}",
+        if threads == 1 { "thread" } else { "threads" }
     );
     if syncs < needed {
         text += &format!(", fewer than the {needed:.0} that they need at least");

@@ -8,6 +8,8 @@ use crate::workload::statement::{StatementClass, StatementKind};
 
 /// A pool with a smaller share of free pages than this counts as full.
 const FULL: f64 = 0.05;
+/// Misses differ from those expected by more than this share of them, or of one.
+const SAME: f64 = 0.1;
 /// Bytes at the device and bytes that InnoDB read agree within this.
 const TOLERANCE: f64 = 0.02;
 /// Fewer bytes read than this prove nothing.
@@ -17,8 +19,9 @@ const LEAST_BYTES: f64 = 1e6;
 pub fn working_set_exceeds_pool(evidence: &Evidence) -> Checked {
     let (id, title) = ("working_set_exceeds_pool", "Working set exceeded the pool");
     let Some(misses) = evidence.figures.anatomy.misses_per_transaction else {
-        return unknown(id, title, "the server's buffer-pool counters were not sampled over the interval")
-            .into();
+        let why =
+            evidence.not_sampled("the server's buffer-pool counters were not sampled over the interval");
+        return unknown(id, title, why).into();
     };
     let e = &evidence.plan.estimate;
     if only_adds(&evidence.plan.workload) && e.misses_per_transaction < least_misses(&evidence.plan.workload)
@@ -41,7 +44,11 @@ pub fn working_set_exceeds_pool(evidence: &Evidence) -> Checked {
         dataset / GIB,
         dataset / pool
     );
-    if let Some(free) = unfilled_share(evidence).filter(|&free| free > FULL) {
+    // A pool that holds all of the dataset need never fill, and an expectation that was met applied.
+    let expected_others =
+        (misses - e.misses_per_transaction).abs() > SAME * e.misses_per_transaction.max(1.0);
+    let fills = dataset > pool && expected_others;
+    if let Some(free) = unfilled_share(evidence).filter(|&free| fills && free > FULL) {
         text += &format!(
             "; the pool was still {:.0} % empty when the interval began, so the expectation does not apply yet",
             free * 100.0
@@ -79,7 +86,8 @@ fn unfilled_share(evidence: &Evidence) -> Option<f64> {
 pub fn page_cache_bypassed(evidence: &Evidence) -> Checked {
     let (id, title) = ("page_cache_bypassed", "Page cache bypassed");
     let Some(innodb) = evidence.growth("Innodb_data_read") else {
-        return unknown(id, title, "the server does not count the bytes it read, or was not sampled").into();
+        let why = evidence.not_sampled("the server does not count the bytes it read, or was not sampled");
+        return unknown(id, title, why).into();
     };
     let sectors = evidence.host.and_then(|ends| {
         let (first, last) = ends.disk(evidence.instance.samples.device.as_deref()?)?;

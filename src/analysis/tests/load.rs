@@ -4,7 +4,7 @@ use super::story::{Line, Story, conclude_records, name};
 use super::*;
 use crate::plan::RampPlan;
 use crate::protocol::Event;
-use crate::protocol::event::{LatencyRecord, LoadEnded, Settled};
+use crate::protocol::event::{LatencyRecord, LoadEnded, LoadSecond, Settled};
 use crate::result::{COORDINATOR, Record};
 use crate::stats::latency::StatementHistogram;
 use crate::workload::WorkloadKind;
@@ -64,7 +64,7 @@ fn what_nobody_began_with_raises_tail_and_peak() {
     let latency = run.figures.as_ref().unwrap().latency.unwrap();
     assert_eq!((latency.p99_ms, latency.oldest_in_flight_ms), (10.0, Some(4_000.0)));
     // 2,400 done, 4 in flight, 2,000 waiting for up to 4 s: the slowest 44 of 4,404 waited over 3.9 s.
-    let with = latency.p99_with_in_flight_ms;
+    let with = latency.p99_with_in_flight_ms.unwrap();
     assert!((3_900.0..=4_000.0).contains(&with), "{with}");
     assert_eq!(finding(&run, "in_flight_at_end").holds, Some(false));
     let told = run.load.open_loop.unwrap();
@@ -150,7 +150,7 @@ fn in_an_open_loop_waiting_for_a_thread_is_not_the_devices_work() {
     let told = Event::LoadStatements([(StatementKind::PointSelect, latencies.to_record())].into());
     let mut lines = one().records();
     let without = conclude_records(plan.clone(), lines.clone()).runs.remove(0);
-    assert!(finding(&without, "device_bound").text.contains("device waits are unknown"));
+    assert!(finding(&without, "device_bound").text.contains("the time that statements took is unknown"));
     let at = lines.iter().position(|(_, record)| matches!(record, Record::Event(Event::LoadEnded(_))));
     lines.insert(at.unwrap(), (name(0), Record::Event(told)));
     let run = conclude_records(plan, lines).runs.remove(0);
@@ -186,7 +186,13 @@ fn counters_of_a_server_that_was_started_again_say_nothing() {
     }
     let run = conclude_records(one().plan(), lines).runs.remove(0);
     assert_eq!(run.figures.as_ref().unwrap().anatomy.misses_per_transaction, None);
-    assert_eq!(finding(&run, "page_cache_bypassed").holds, None);
+    let bypassed = finding(&run, "page_cache_bypassed");
+    assert_eq!(bypassed.holds, None);
+    let durable = finding(&run, "durable_commits");
+    for found in [bypassed, durable, finding(&run, "working_set_exceeds_pool"), finding(&run, "device_bound")]
+    {
+        assert!(found.text.contains("the server was started anew"), "{}: {}", found.id, found.text);
+    }
 }
 
 #[test]
@@ -226,4 +232,166 @@ fn transactions_shorter_than_the_loop_prove_nothing_about_it() {
     let found = finding(&story.run(), "closed_loop").clone();
     assert_eq!(found.holds, None);
     assert!(found.text.contains("0.90 µs"), "{}", found.text);
+}
+
+/// The story of one instance with each measured second changed, and its end.
+fn changed(plan: Plan, second: impl Fn(&mut LoadSecond), end: impl Fn(&mut LoadEnded)) -> RunAnalysis {
+    let mut lines = with_end(one().records(), end);
+    for (_, record) in &mut lines {
+        if let Record::Event(Event::LoadSecond(own)) = record {
+            second(own);
+        }
+    }
+    conclude_records(plan, lines).runs.remove(0)
+}
+
+#[test]
+fn a_delete_that_found_no_row_needs_no_sync() {
+    let mut plan = one().plan();
+    (plan.workload.kind, plan.workload.transaction) = (WorkloadKind::Delete04, false);
+    // 60,000 statements with 1,800 syncs; in warm-up 10,000 more.
+    let deletes = |rows_added, ours| {
+        let end = |ended: &mut LoadEnded| (ended.rows_added, ended.counted.ours) = (rows_added, ours);
+        let run = changed(plan.clone(), |second| second.writes = 10_000, end);
+        finding(&run, "durable_commits").clone()
+    };
+    assert_eq!(deletes(-60_000, 60_000).holds, Some(false), "each found a row: 15,000 syncs are needed");
+    let few = deletes(-5_000, 60_000);
+    assert_eq!((few.holds, few.text.contains("5000 commits")), (Some(true), true), "{}", few.text);
+    let warm = deletes(-10_000, 70_000);
+    assert_eq!((warm.holds, warm.text.contains("is not known")), (None, true), "{}", warm.text);
+}
+
+#[test]
+fn outside_transactions_each_write_is_a_commit() {
+    let with = |transaction| {
+        let mut plan = one().plan();
+        plan.workload.transaction = transaction;
+        changed(plan, |second| second.writes = 1_600, |_| ())
+    };
+    let (inside, outside) = (with(true), with(false));
+    // 1,800 syncs: enough for 2,400 commits of 4 threads, and too few for 9,600.
+    assert_eq!(finding(&inside, "durable_commits").holds, Some(true));
+    assert_eq!(finding(&outside, "durable_commits").holds, Some(false));
+    // 5 pages of 1 ms and one log write of 2 ms, or four.
+    assert!(finding(&inside, "device_bound").text.contains("explain 70 %"));
+    assert!(finding(&outside, "device_bound").text.contains("explain 130 %"));
+}
+
+#[test]
+fn a_fast_loop_may_spend_two_microseconds_between_transactions() {
+    let loops = |n, latency_ns| {
+        let story = Story { mixes: vec![vec![(n, latency_ns)]], ..Story::default() };
+        let mut lines = with_end(story.records(), |ended| {
+            (ended.in_flight_ns, ended.carried_in_ns) = (Vec::new(), 0);
+        });
+        lines.retain(|(_, record)| !matches!(record, Record::Lost { .. }));
+        let run = conclude_records(story.plan(), lines).runs.remove(0);
+        finding(&run, "closed_loop").clone()
+    };
+    // 4 threads: 4 s of 4 s less 2 % or 8 %.
+    let fast = loops(98_000, 40_000);
+    assert_eq!((fast.holds, fast.text.contains("2 µs between two")), (Some(true), true), "{}", fast.text);
+    let held_up = loops(92_000, 40_000);
+    assert_eq!(held_up.holds, Some(false));
+    assert!(held_up.text.contains("outside transactions"), "{}", held_up.text);
+    assert_eq!(loops(392, 10_000_000).holds, Some(false), "2 % of 10 ms is no time between transactions");
+}
+
+#[test]
+fn a_lost_connection_is_a_reconnect_and_no_ignored_error() {
+    let run = changed(
+        one().plan(),
+        |second| (second.errors, second.reconnects) = ([(2013, 4), (1062, 1)].into(), 4),
+        |_| (),
+    );
+    let figures = run.figures.as_ref().unwrap();
+    assert_eq!((figures.errors, figures.reconnects, figures.errors_by_code[&2013]), (6, 24, 24));
+    assert_eq!((run.series[2].errors_per_s, run.series[2].reconnects_per_s), (5.0, 4.0));
+    let found = finding(&run, "few_errors");
+    assert_eq!(found.holds, Some(false), "{}", found.text);
+    assert!(found.text.contains("24 × 2013 (connection lost)"), "{}", found.text);
+    assert!(found.text.contains("6 × 1062 (duplicate key)"), "{}", found.text);
+    assert_eq!(finding(&run, "commits_match").holds, None);
+}
+
+#[test]
+fn statements_of_an_instance_are_compared_with_its_own_waits() {
+    let story = Story { mixes: vec![vec![(400, 10_000_000)]; 2], ..Story::default() };
+    let mut plan = story.plan();
+    plan.runs[0].rate_per_s = Some(400);
+    let mut lines = story.records();
+    let at =
+        lines.iter().position(|(_, record)| matches!(record, Record::Event(Event::LoadEnded(_)))).unwrap();
+    for (instance, latency_ns) in [(0, 8_000_000), (1, 80_000_000)] {
+        let mut latencies = StatementHistogram::new();
+        latencies.record_n(latency_ns, 2_400);
+        let told = Event::LoadStatements([(StatementKind::PointSelect, latencies.to_record())].into());
+        lines.insert(at, (name(instance), Record::Event(told)));
+    }
+    let run = conclude_records(plan, lines).runs.remove(0);
+    let text = &finding(&run, "device_bound").text;
+    assert!(
+        text.contains("holds on 1 of 2 (88 %")
+            && text.contains("vm2 (undetermined: device waits explain 9 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_segment_does_not_say_what_was_in_flight() {
+    let run = Story { lost: Some((1, 4)), ..Story::default() }.run();
+    let known = |latency: Option<LatencySummary>| latency.unwrap().p99_with_in_flight_ms;
+    assert!(run.segments.iter().all(|segment| known(segment.latency).is_none()));
+    assert_eq!(known(one().run().figures.unwrap().latency), Some(10.0));
+}
+
+#[test]
+fn an_unfilled_pool_excuses_only_misses_that_were_not_expected() {
+    let text = |expected: f64, dataset_bytes| {
+        let mut plan = one().plan();
+        (plan.estimate.misses_per_transaction, plan.estimate.dataset_bytes) = (expected, dataset_bytes);
+        let mut lines = one().records();
+        for (_, record) in &mut lines {
+            match record {
+                Record::Event(Event::Server(sample)) => {
+                    sample.counters.insert("Innodb_buffer_pool_pages_free".into(), 900);
+                    sample.counters.insert("Innodb_buffer_pool_pages_total".into(), 1_000);
+                }
+                Record::Event(Event::ServerReady(ready)) => {
+                    ready.variables.insert("innodb_lru_scan_depth".into(), "0".into());
+                }
+                _ => {}
+            }
+        }
+        let run = conclude_records(plan, lines).runs.remove(0);
+        finding(&run, "working_set_exceeds_pool").text.clone()
+    };
+    // The pool has 30 MB; 5 pages are read for each transaction.
+    assert!(text(21.0, 300_000_000).contains("still 90 % empty"));
+    assert!(!text(5.1, 300_000_000).contains("empty"), "what was expected came about");
+    assert!(!text(21.0, 20_000_000).contains("empty"), "the pool holds all and need never fill");
+}
+
+#[test]
+fn busy_processors_decide_nothing_while_waits_are_unknown() {
+    let with = |knows_misses: bool| {
+        let mut lines = one().records();
+        for (_, record) in &mut lines {
+            match record {
+                Record::Event(Event::Host(sample)) => {
+                    (sample.cpu.user, sample.cpu.idle) = (sample.cpu.idle, 0)
+                }
+                Record::Event(Event::Server(sample)) if !knows_misses => {
+                    sample.counters.remove("Innodb_buffer_pool_reads");
+                }
+                _ => {}
+            }
+        }
+        let run = conclude_records(one().plan(), lines).runs.remove(0);
+        finding(&run, "device_bound").clone()
+    };
+    assert_eq!(with(true).holds, Some(false), "{}", with(true).text);
+    let unknown = with(false);
+    assert_eq!((unknown.holds, unknown.text.contains("are unknown")), (None, true), "{}", unknown.text);
 }

@@ -101,7 +101,9 @@ struct Grid {
 
 impl Grid {
     fn of(map: &HeatMap) -> Self {
-        let good = |cell: &&(i64, f64)| cell.0.abs() <= FARTHEST && Scale::Linear.place(cell.1).is_some();
+        let good = |cell: &&(i64, f64)| {
+            cell.0.unsigned_abs() <= FARTHEST.unsigned_abs() && Scale::Linear.place(cell.1).is_some()
+        };
         let mut seconds: Vec<i64> =
             map.rows.iter().flat_map(|row| row.cells.iter().filter(good).map(|cell| cell.0)).collect();
         seconds.sort_unstable();

@@ -195,7 +195,7 @@ fn an_open_loop_shows_its_rate_its_queue_and_the_verdict_of_its_ramp() {
         "Rate<br>(per s)",
         "<td class=\"n\">800</td>",
         "Queue at the end of each second",
-        "<h3>Before each run</h3>",
+        "<h3>Before each run (goal: at most 64 dirty pages and 1,000 undo logs, waited for up to 600 s)</h3>",
         "Latency counts from the moment at which each was due",
         "Highest rate that held a 99th percentile of at most 60.00 ms: 400 a second",
     ] {

@@ -20,7 +20,7 @@ pub(in crate::report) fn imported() -> ResultAnalysis {
         second: 3 * n,
         tps,
         percentile_ms: Some(percentile_ms),
-        errors,
+        errors_per_s: errors,
         ..SecondPoint::default()
     });
     let run = RunAnalysis {

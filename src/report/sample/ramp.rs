@@ -15,7 +15,11 @@ pub(in crate::report) fn ramp() -> ResultAnalysis {
     result.runs = (0..3).map(|number| step(number, rates[number])).collect();
     let step_of = |run: &RunAnalysis, saturated| RampStep {
         rate_per_s: run.rate_per_s.unwrap_or(0),
-        p99_ms: run.figures.as_ref().and_then(|own| own.latency).map(|latency| latency.p99_with_in_flight_ms),
+        p99_ms: run
+            .figures
+            .as_ref()
+            .and_then(|own| own.latency)
+            .and_then(|latency| latency.p99_with_in_flight_ms),
         saturated,
     };
     result.ramp = Some(RampAnalysis {
@@ -49,7 +53,7 @@ fn step(number: usize, rate: u32) -> RunAnalysis {
         if let Some(latency) = &mut figures.latency {
             latency.avg_ms *= slower;
             latency.p99_ms *= slower;
-            latency.p99_with_in_flight_ms = latency.p99_ms;
+            latency.p99_with_in_flight_ms = Some(latency.p99_ms);
         }
     }
     for point in &mut run.series {
