@@ -3,7 +3,7 @@
 use super::document::count_or_missing;
 use super::grid::Grid;
 use super::number::{self, MISSING, or_missing};
-use crate::analysis::{LoadAnalysis, RampStep, ResultAnalysis, RunAnalysis, StatementLatency};
+use crate::analysis::{LoadAnalysis, Outcome, RampStep, ResultAnalysis, RunAnalysis, StatementLatency};
 
 /// Kinds of statements that a terminal shows.
 const MOST_SHOWN: usize = 6;
@@ -133,7 +133,7 @@ pub(super) fn statements(run: &RunAnalysis) -> Option<Grid> {
     let all = &run.load.statements;
     (all.len() > 1).then(|| Grid {
         title: "Statements".to_owned(),
-        hint: "Over all that was measured, within 1 %. Time: share of the time that all statements took.",
+        hint: "Those that succeeded, over all that was measured, within 1 %. Time: share of the time that they took; failed attempts, rollbacks and outages are not in it.",
         headers: vec!["Statement", "Count", "Avg ms", "p99 ms", "Max ms", "Time"],
         rows: all.iter().map(statement_row).collect(),
         labels: 1,
@@ -226,7 +226,11 @@ pub(super) fn ramp(result: &ResultAnalysis) -> Option<String> {
     let each =
         if result.planned_runs().iter().any(|run| run.instances > 1) { " at each instance" } else { "" };
     let rate = |step: &RampStep| format!("{} a second{each}", number::count(u64::from(step.rate_per_s)));
-    let mut text = match (&ramp.held, &ramp.failed) {
+    let unfinished = result.runs.iter().any(|run| run.outcome != Outcome::Complete)
+        || (ramp.last_run.is_none() && result.runs.len() < result.planned_runs().len());
+    let cut_short = if unfinished { "The ramp was cut short. " } else { "" };
+    let mut text = cut_short.to_owned();
+    text += &match (&ramp.held, &ramp.failed) {
         (Some(held), Some(failed)) => format!(
             "Highest rate that held {bound}: {} ({}); {} did not ({}).",
             rate(held),
@@ -267,6 +271,17 @@ fn step_p99(step: &RampStep) -> String {
 mod tests {
     use super::*;
     use crate::report::sample;
+
+    #[test]
+    fn a_ramp_that_was_cut_short_says_so() {
+        let mut result = sample::ramp();
+        assert!(ramp(&result).unwrap().starts_with("Highest rate that held"));
+        result.runs.truncate(1);
+        let verdict = result.ramp.as_mut().unwrap();
+        (verdict.failed, verdict.last_run) = (None, None);
+        let text = ramp(&result).unwrap();
+        assert!(text.starts_with("The ramp was cut short. Every rate that was measured held"), "{text}");
+    }
 
     #[test]
     fn rows_that_went_are_fewer_and_not_added_with_a_minus() {

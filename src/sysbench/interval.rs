@@ -22,11 +22,16 @@ pub const LAST_SECOND: u64 = 1_000_000_000;
 /// A refusal, with the name of the field.
 pub type FieldRefusal = (&'static str, Refusal);
 
+/// Longest stamp that is looked for, bytes.
+const LONGEST_STAMP: usize = 32;
+
 /// Where the stamp of an interval line ends, and its second, if a text has one: `[ 10s ]`, `[  10s]`.
 fn stamp(text: &str) -> Option<(&str, &str)> {
     for (at, _) in text.match_indices('[') {
-        let Some((inside, rest)) = text[at + 1..].split_once(']') else { break };
-        let rest = rest.trim_start();
+        let after = &text[at + 1..];
+        // A stamp is short, and a line may hold many brackets.
+        let Some(length) = after.bytes().take(LONGEST_STAMP).position(|byte| byte == b']') else { continue };
+        let (inside, rest) = (&after[..length], after[length + 1..].trim_start());
         if let Some(second) = inside.trim().strip_suffix('s')
             && ["thds:", "threads:"].iter().any(|word| rest.starts_with(word))
         {
@@ -196,6 +201,13 @@ mod tests {
             Ok(Told::Whole(interval)) => interval,
             other => panic!("{text}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_stamp_is_found_behind_many_brackets() {
+        let many = "[".repeat(16_000);
+        assert!(begins(&format!("{many} [ 10s ] thds: 4 tps: 1.00")));
+        assert!(!begins(&format!("{many}s] x")));
     }
 
     #[test]
