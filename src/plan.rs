@@ -232,6 +232,8 @@ pub struct LoadPlan {
     pub ignored: IgnoredErrors,
     /// Threads that lose their connection make another, and a server that ends is started again.
     pub reconnect: bool,
+    /// Transactions after which a thread makes a new connection; it keeps its first when `None`.
+    pub reconnect_every: Option<u32>,
     /// How far the server comes to rest between runs.
     pub settle: SettleJob,
     /// Runs are the steps of a ramp: they end once two in a row have not held their rate.

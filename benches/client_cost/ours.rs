@@ -27,6 +27,7 @@ pub fn run(workload: Workload, threads: u32, socket: &Path, seconds: u64) {
         instance: 0,
         ignored: IgnoredErrors::sysbenchs(),
         reconnect: false,
+        reconnect_every: None,
         rate_per_s: None,
     };
     let (sender, start) = channel();

@@ -275,6 +275,7 @@ mod tests {
                 instance,
                 ignored: crate::protocol::job::IgnoredErrors::sysbenchs(),
                 reconnect: false,
+                reconnect_every: None,
                 rate_per_s: None,
             };
             let drive = Drive {

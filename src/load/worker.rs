@@ -77,12 +77,13 @@ impl Worker<'_> {
     fn transactions(&mut self) -> Result<(), LoadError> {
         let mut statements = Vec::new();
         let mut tally = Tally::default();
+        let mut done = 0_u64;
         // The one statement of a transaction takes as long as the transaction, unless that has waited first.
         let apart = self.job.workload.statement_count() > 1 || self.job.rate_per_s.is_some();
         while let Some(began_ns) = self.course.next_start() {
             self.desk.set_in_flight(began_ns);
             tally.clear();
-            let ended_ns = loop {
+            let mut ended_ns = loop {
                 self.script.next_transaction(&mut statements);
                 match self.attempt(&statements, apart, &mut tally) {
                     Ok(Some(ended_ns)) => break ended_ns,
@@ -93,6 +94,12 @@ impl Worker<'_> {
                     return Ok(());
                 }
             };
+            done += 1;
+            if self.job.reconnect_every.is_some_and(|every| done.is_multiple_of(u64::from(every))) {
+                self.connect_anew()?;
+                // As in sysbench, the transaction before pays for it.
+                ended_ns = monotonic_ns();
+            }
             let completed = Completed {
                 at_ns: ended_ns - self.course.start.t0_ns,
                 latency_ns: u64::try_from(ended_ns - began_ns).unwrap_or(0),
@@ -195,18 +202,33 @@ impl Worker<'_> {
             return Err(self.stopped_at(failed, error));
         }
         self.note(|recorder, at_ns| recorder.note_error(at_ns, LOST));
+        self.connect_until_it_works()
+    }
+
+    fn connect_until_it_works(&mut self) -> Result<(), LoadError> {
         while !self.course.is_abandoned() {
-            match LoadConnection::open(self.access, &self.job.workload) {
-                Ok(connection) => {
-                    self.desk.set_connection(connection.id());
-                    self.connection = connection;
-                    self.note(|recorder, at_ns| recorder.note_reconnect(at_ns));
-                    return Ok(());
-                }
+            match self.connect() {
+                Ok(()) => return Ok(()),
                 // A server that is starting refuses, or is not there; nothing is learnt from its words.
                 Err(_) => thread::sleep(PAUSE),
             }
         }
+        Ok(())
+    }
+
+    /// Makes a new connection in place of one that is whole.
+    fn connect_anew(&mut self) -> Result<(), LoadError> {
+        match self.connect() {
+            Ok(()) => Ok(()),
+            Err(_) if self.job.reconnect => self.connect_until_it_works(),
+            Err(source) => Err(LoadError::Connect { thread: self.thread, what: "connect anew", source }),
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), mysql::Error> {
+        self.connection = LoadConnection::open(self.access, &self.job.workload)?;
+        self.desk.set_connection(self.connection.id());
+        self.note(|recorder, at_ns| recorder.note_reconnect(at_ns));
         Ok(())
     }
 

@@ -53,13 +53,15 @@ pub fn resolve(
     let load_threads = spec.dataset.load_threads.map_or(LOAD_THREADS, |threads| threads.get());
     let (buffer_pool_bytes, buffer_pool_origin) = pool(hardware, profile, dataset_bytes(&contents));
     let log_bytes = spec.server.log_file_size.bytes();
+    // A new connection may come before the server has let go of the old one.
+    let connections_each = if spec.load.reconnect_every.is_some() { 2 } else { 1 };
     let figures = ServerFigures {
         buffer_pool_bytes,
         log_bytes,
         page_bytes: contents.page_bytes,
-        connections: threads.max(load_threads),
+        connections: connections_each * threads.max(load_threads),
         tables: contents.tables,
-        prepared_statements: workload.prepared_statements() * u64::from(threads),
+        prepared_statements: workload.prepared_statements() * u64::from(connections_each * threads),
     };
     let options = options::options(&figures, &spec.server.variables);
     let mut estimate = estimate(&contents, &workload, buffer_pool_bytes, log_bytes, load_threads);

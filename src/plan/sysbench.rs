@@ -1,7 +1,7 @@
 //! The sysbench commands that load the same tables and put the same load on one instance, for whoever wants to
 //! check. How to reach the server is left to them.
 
-use super::{Plan, RunPlan};
+use super::{LoadPlan, Plan, RunPlan};
 use crate::protocol::job::{Dataset, IgnoredErrors};
 use crate::workload::{KeyDistribution, Repeats, Workload, WorkloadKind};
 
@@ -15,8 +15,8 @@ pub(super) fn write_commands(plan: &mut Plan) {
     };
     for run in &mut plan.runs {
         run.sysbench_run = match workload.kind.is_04() {
-            true => run_04(workload, run, &plan.load.ignored, plan.load.reconnect),
-            false => run_10(workload, dataset, run, &plan.load.ignored, plan.load.reconnect),
+            true => run_04(workload, run, &plan.load),
+            false => run_10(workload, dataset, run, &plan.load),
         };
     }
 }
@@ -61,13 +61,8 @@ fn tables(command: Command, workload: &Workload, size: u64) -> Command {
     command.option("tables", workload.tables).option("table-size", size)
 }
 
-fn run_10(
-    workload: &Workload,
-    dataset: &Dataset,
-    run: &RunPlan,
-    ignored: &IgnoredErrors,
-    reconnect: bool,
-) -> String {
+fn run_10(workload: &Workload, dataset: &Dataset, run: &RunPlan, load: &LoadPlan) -> String {
+    let LoadPlan { ignored, reconnect, reconnect_every, .. } = load;
     let command = Command::new(&format!("sysbench {}", workload.kind.name()));
     let command = match workload.kind {
         WorkloadKind::BulkInsert => command,
@@ -77,19 +72,23 @@ fn run_10(
         IgnoredErrors::All => "all".to_owned(),
         // sysbench reconnects after the lost connections that it is told to ignore.
         IgnoredErrors::Codes(codes) => {
-            let lost: &[u16] = if reconnect { &[2006, 2011, 2013, 2055] } else { &[] };
+            let lost: &[u16] = if *reconnect { &[2006, 2011, 2013, 2055] } else { &[] };
             let codes: Vec<String> = codes.iter().chain(lost).map(u16::to_string).collect();
             if codes.is_empty() { "none".to_owned() } else { codes.join(",") }
         }
     };
     let text_only = !workload.prepared && workload.kind.can_be_prepared();
-    let needs_11 = matches!(workload.keys, KeyDistribution::Zipfian { .. });
+    let needs_11 = [
+        (matches!(workload.keys, KeyDistribution::Zipfian { .. }), "zipfian keys need"),
+        (reconnect_every.is_some(), "--reconnect needs"),
+    ];
     let command = command
         .option_if(workload.kind.has_transactions() && !workload.transaction, "skip_trx", "on")
         .option_if(!workload.auto_inc, "auto_inc", "off")
         .option_if(dataset.schema.secondary, "secondary", "on")
         .option_if(text_only, "db-ps-mode", "disable")
-        .option_if(*ignored != IgnoredErrors::sysbenchs() || reconnect, "mysql-ignore-errors", errors)
+        .option_if(*ignored != IgnoredErrors::sysbenchs() || *reconnect, "mysql-ignore-errors", errors)
+        .option_if(reconnect_every.is_some(), "reconnect", reconnect_every.unwrap_or(0))
         .option("threads", run.threads)
         .option("time", run.duration_s.unwrap_or(0))
         .option_if(run.events.is_some(), "events", run.events.unwrap_or(0))
@@ -97,7 +96,8 @@ fn run_10(
         .option("report-interval", run.report_interval_s)
         .option("percentile", 99)
         .end("run");
-    if needs_11 { command + "  # zipfian keys need sysbench 1.1" } else { command }
+    let needs_11 = needs_11.into_iter().filter(|(given, _)| *given);
+    needs_11.fold(command, |command, (_, what)| format!("{command}  # {what} sysbench 1.1"))
 }
 
 /// Options that differ from sysbench's defaults.
@@ -153,7 +153,7 @@ fn prepare_04(dataset: &Dataset, workload: &Workload) -> String {
         .end("prepare")
 }
 
-fn run_04(workload: &Workload, run: &RunPlan, ignored: &IgnoredErrors, reconnect: bool) -> String {
+fn run_04(workload: &Workload, run: &RunPlan, load: &LoadPlan) -> String {
     let (mode, nontrx) = match workload.kind {
         WorkloadKind::Simple04 => ("simple", None),
         WorkloadKind::Select04 => ("nontrx", Some("select")),
@@ -191,8 +191,8 @@ fn run_04(workload: &Workload, run: &RunPlan, ignored: &IgnoredErrors, reconnect
         .end("run");
     let unknown = [
         (run.rate_per_s.is_some(), "rate"),
-        (*ignored != IgnoredErrors::sysbenchs(), "ignored errors"),
-        (reconnect, "reconnecting"),
+        (load.ignored != IgnoredErrors::sysbenchs(), "ignored errors"),
+        (load.reconnect || load.reconnect_every.is_some(), "reconnecting"),
     ];
     let unknown: Vec<&str> = unknown.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect();
     if unknown.is_empty() {
@@ -220,7 +220,7 @@ mod tests {
             "kind=oltp_read_only keys=zipfian skip_trx=true prepared=false point_selects=1 range_selects=false",
             "kind=select_random_ranges tables=1 keys=pareto delta=9 secondary=true",
             "kind=bulk_insert rows=0 tables=32 events=100000",
-            "kind=oltp_write_only keys=special spec_res=90 reconnect=true",
+            "kind=oltp_write_only keys=special spec_res=90 reconnect=true reconnect_every=10",
             "kind=sysbench04_complex tables=1 keys=special index_updates=2",
             "kind=sysbench04_delete tables=1 keys=special events=10000",
             "kind=sysbench04_simple tables=1 keys=special rate=500 prepared=false reconnect=true",

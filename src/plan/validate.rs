@@ -61,6 +61,7 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
             "server.options or dataset.load_options holds what no profile can set",
         )?;
     }
+    check(plan.load.reconnect_every != Some(0), "load.reconnect_every is out of range")?;
     check(plan.load.settle.patience_s <= LONGEST_S, "load.settle.patience_s is out of range")?;
     let is_held = |ramp: RampPlan| (1..=MOST_NS).contains(&ramp.p99_ns);
     check(plan.load.ramp.is_none_or(is_held), "load.ramp.p99_ns is out of range")?;

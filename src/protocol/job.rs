@@ -155,6 +155,8 @@ pub struct LoadJob {
     pub ignored: IgnoredErrors,
     /// A thread that loses its connection makes another and goes on.
     pub reconnect: bool,
+    /// Transactions after which a thread makes a new connection; it keeps its first when `None`.
+    pub reconnect_every: Option<u32>,
     /// Transactions that arrive in a second, whether or not earlier ones are done; a closed loop when `None`.
     pub rate_per_s: Option<u32>,
 }

@@ -346,6 +346,7 @@ fn plan() -> Plan {
         load: LoadPlan {
             ignored: IgnoredErrors::sysbenchs(),
             reconnect: false,
+            reconnect_every: None,
             settle: SettleJob { dirty_pages: 64, history: 1_000, patience_s: 600 },
             ramp: None,
             sysbench_prepare: "sysbench oltp_read_write --tables=8 --table-size=1000000 prepare".into(),

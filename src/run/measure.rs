@@ -102,6 +102,7 @@ impl Session<'_> {
                 instance,
                 ignored: self.plan.load.ignored.clone(),
                 reconnect: self.plan.load.reconnect,
+                reconnect_every: self.plan.load.reconnect_every,
                 rate_per_s: plan.rate_per_s,
             };
             self.fleet.send(host, Job::Load(job));

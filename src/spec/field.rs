@@ -1,7 +1,7 @@
 //! The fields by name: examples for messages, the keys of `--set`, and near misses.
 
 /// Fields that `--set` takes, each with a value that is right.
-pub(super) const SETTABLE: [(&str, &str); 51] = [
+pub(super) const SETTABLE: [(&str, &str); 52] = [
     ("workload.kind", "oltp_read_write"),
     ("workload.keys", "uniform"),
     ("workload.table_size", "100000"),
@@ -44,6 +44,7 @@ pub(super) const SETTABLE: [(&str, &str); 51] = [
     ("load.ramp.p99_ms", "50"),
     ("load.ignore_errors", "[1213, 1020, 1205]"),
     ("load.reconnect", "false"),
+    ("load.reconnect_every", "100"),
     ("load.report_interval", "1s"),
     ("load.seed", "1234"),
     ("load.counts", "[4, 8]"),

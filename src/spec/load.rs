@@ -49,6 +49,9 @@ pub struct LoadSpec {
     /// Threads that lose their connection make another, and a server that ends is started again.
     #[serde(default)]
     pub reconnect: bool,
+    /// Transactions after which a thread makes a new connection; it keeps its first if not given.
+    #[serde(default)]
+    pub reconnect_every: Option<Count<u32, 1, { u32::MAX as u64 }, 100>>,
     /// Time between lines on the terminal, above zero.
     #[serde(default = "default_report_interval")]
     pub report_interval: DurationSpec,

@@ -42,6 +42,26 @@ fn threads_that_may_make_new_ones_and_go_on() {
 }
 
 #[test]
+fn threads_that_are_to_make_new_ones_do_so_in_time() {
+    let Some(mut server) = Server::start() else { return };
+    let plan = plan(&format!("threads={THREADS} duration=2s events=1000000 reconnect_every=5"));
+    prepare_by_drivestone(&mut server, &plan);
+    let driven = drive(&server.access(), &plan);
+    driven.outcome.as_ref().unwrap();
+    let reconnects: u64 = driven.seconds.iter().map(|second| second.reconnects).sum();
+    let ended = driven.ended.as_ref().unwrap();
+    let measured: u64 = ended.threads.iter().map(|thread| thread.events).sum();
+    // A thread's count begins before the interval, and its last one may come after it.
+    let expected = measured as f64 / 5.0;
+    assert!((reconnects as f64 - expected).abs() <= 2.0 * THREADS as f64, "{reconnects} for {measured}");
+    assert!(reconnects > 3 && lost(&driven) == 0);
+    assert_eq!(
+        ended.counted.server.map(|(before, after)| after - before),
+        i64::try_from(ended.counted.ours).ok()
+    );
+}
+
+#[test]
 fn threads_that_may_not_end_the_load_and_what_was_measured_stays() {
     let Some(driven) = drive_and_cut("") else { return };
     let error = driven.outcome.as_ref().unwrap_err().to_string();

@@ -147,6 +147,7 @@ pub fn drive(access: &Access, plan: &Plan) -> Driven {
         instance: 0,
         ignored: plan.load.ignored.clone(),
         reconnect: plan.load.reconnect,
+        reconnect_every: plan.load.reconnect_every,
         rate_per_s: run.rate_per_s,
     };
     let (go, start) = channel();

@@ -36,7 +36,7 @@ pub fn commits_match(evidence: &Evidence) -> Checked {
         return unknown(id, title, format!("the server was started anew on the way, and {counter} with it"))
             .into();
     }
-    if evidence.figures.reconnects > 0 {
+    if evidence.figures.errors_by_code.contains_key(&LOST_CONNECTION) {
         let why = format!(
             "connections were lost on the way: {ours} {} were answered, and {counter} grew by {theirs}",
             statement_of(counter)

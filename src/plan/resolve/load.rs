@@ -16,6 +16,7 @@ pub(super) fn load(spec: &ProfileSpec) -> LoadPlan {
             IgnoreErrorsSpec::Codes(codes) => IgnoredErrors::Codes(codes.iter().copied().collect()),
         },
         reconnect: spec.load.reconnect,
+        reconnect_every: spec.load.reconnect_every.map(|every| every.get()),
         settle: SETTLE,
         ramp: spec.load.ramp.map(|ramp| RampPlan { p99_ns: u64::from(ramp.p99_ms.get()) * 1_000_000 }),
         sysbench_prepare: String::new(),
