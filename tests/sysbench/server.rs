@@ -42,6 +42,8 @@ impl Server {
         require("sysbench")?;
         let folder = BASES.iter().find_map(|base| tempfile::tempdir_in(base).ok()).unwrap();
         let data = format!("--datadir={}", folder.path().join("data").display());
+        // A server that starts removes the temporary tables of others from a folder that it shares with them.
+        let temporary = format!("--tmpdir={}", folder.path().display());
         // It refuses to run as root unless told to.
         let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).unwrap().unwrap().name;
         let user = format!("--user={user}");
@@ -51,12 +53,14 @@ impl Server {
         };
         let mut install = Command::new(installer);
         install.args(["--no-defaults", &data, &user, "--skip-test-db", "--force"]);
-        install.arg("--innodb-log-file-size=16M");
+        install.args(["--innodb-log-file-size=16M", &temporary]);
         quiet(&mut install);
-        assert!(install.status().unwrap().success(), "the data directory could not be made");
+        let made = install.status().unwrap().success();
+        let said = || std::fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+        assert!(made, "the data directory could not be made: {}", said());
         let socket = folder.path().join("s");
         let mut command = Command::new(server);
-        command.args(["--no-defaults", &data, &user, &format!("--socket={}", socket.display())]);
+        command.args(["--no-defaults", &data, &user, &temporary, &format!("--socket={}", socket.display())]);
         command.args([
             "--skip-networking",
             "--skip-grant-tables",
@@ -91,6 +95,15 @@ impl Server {
 
     pub fn execute(&mut self, sql: &str) {
         self.connection.query_drop(sql).unwrap();
+    }
+
+    /// Ends a connection, unless it is gone already.
+    pub fn kill(&mut self, id: u64) {
+        match self.connection.query_drop(format!("KILL CONNECTION {id}")) {
+            Ok(()) => {}
+            Err(mysql::Error::MySqlError(error)) if error.code == 1094 => {}
+            Err(error) => panic!("{error}"),
+        }
     }
 
     pub fn rows<T: FromRow>(&mut self, sql: &str) -> Vec<T> {
