@@ -36,7 +36,7 @@ pub use fleet::{
     ObserverSpec, Vcpus, is_absolute_path, is_machine_name, machine_name,
 };
 pub use hardware::{DeviceSpec, HardwareServerSpec, HardwareSpec, MemorySpec, is_name};
-pub use load::{LoadSpec, LossSpec, RampSpec, Rate, Threads};
+pub use load::{LOST_CONNECTIONS, LoadSpec, LossSpec, RampSpec, Rate, Threads};
 pub use names::{HostName, is_host, is_hypervisor, is_object, ssh_host};
 pub use profile::{ProfileSpec, ServerSpec, TransportSpec, is_variable};
 pub use size::{ByteSize, PageSize, PoolSizeSpec};

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::merging::Totals;
+use crate::protocol::event::LOST_CONNECTION;
 use crate::protocol::event::LoadEnded;
 use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 use crate::stats::latency::{LatencyHistogram, MOST_COUNTED};
-
-/// The code under which load threads count a lost connection.
-pub const LOST_CONNECTION: u16 = 2013;
 
 /// What a load did over an interval, and what its devices and hosts did meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,6 +10,7 @@ use super::course::Course;
 use super::desk::Desk;
 use super::recorder::{Completed, Recorder, StatementCounts};
 use crate::protocol::clock::monotonic_ns;
+use crate::protocol::event::LOST_CONNECTION;
 use crate::protocol::job::LoadJob;
 use crate::server::access::Access;
 use crate::workload::script::Script;
@@ -19,8 +20,6 @@ use crate::workload::statement::{Statement, StatementClass, StatementKind};
 const ROLLED_BACK: u16 = 1213;
 /// Answers of a server that ends the connection with them: shutting down, killed, waited too long.
 const FAREWELLS: [u16; 4] = [1053, 1077, 1927, 4031];
-/// What the client libraries of MySQL call a lost connection.
-const LOST: u16 = 2013;
 /// Time between attempts to connect again.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -201,7 +200,7 @@ impl Worker<'_> {
         if !self.job.reconnect {
             return Err(self.stopped_at(failed, error));
         }
-        self.note(|recorder, at_ns| recorder.note_error(at_ns, LOST));
+        self.note(|recorder, at_ns| recorder.note_error(at_ns, LOST_CONNECTION));
         self.connect_until_it_works()
     }
 

@@ -3,6 +3,7 @@
 
 use super::{LoadPlan, Plan, RunPlan};
 use crate::protocol::job::{Dataset, IgnoredErrors};
+use crate::spec::LOST_CONNECTIONS;
 use crate::workload::{KeyDistribution, Repeats, Workload, WorkloadKind};
 
 /// Writes the commands into a plan that is complete otherwise.
@@ -72,7 +73,7 @@ fn run_10(workload: &Workload, dataset: &Dataset, run: &RunPlan, load: &LoadPlan
         IgnoredErrors::All => "all".to_owned(),
         // sysbench reconnects after the lost connections that it is told to ignore.
         IgnoredErrors::Codes(codes) => {
-            let lost: &[u16] = if *reconnect { &[2006, 2011, 2013, 2055] } else { &[] };
+            let lost: &[u16] = if *reconnect { &LOST_CONNECTIONS } else { &[] };
             let codes: Vec<String> = codes.iter().chain(lost).map(u16::to_string).collect();
             if codes.is_empty() { "none".to_owned() } else { codes.join(",") }
         }

@@ -8,6 +8,9 @@ use super::facts::{DatasetManifest, HostFacts, ObserverFacts};
 use super::sample::{HostSample, ServerSample};
 use crate::workload::statement::StatementKind;
 
+/// Code under which a lost connection is counted among the SQL errors, as the client libraries of MySQL call it.
+pub const LOST_CONNECTION: u16 = 2013;
+
 /// One thing that happened on a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -20,7 +20,7 @@ pub type Seed = Count<u64, 0, { u64::MAX }, 1>;
 pub type Rate = Count<u32, 1, 10_000_000, 500>;
 
 /// Codes by which the client libraries of MySQL call lost connections.
-const LOST: [u16; 4] = [2006, 2011, 2013, 2055];
+pub const LOST_CONNECTIONS: [u16; 4] = [2006, 2011, 2013, 2055];
 
 /// Threads and durations. At least one of `duration` and `events` is given.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -122,7 +122,7 @@ pub(super) fn check(load: &LoadSpec, source: &Source) -> Result<(), SpecError> {
         }
     }
     check_ramp(load, source)?;
-    if let Some(code) = load.ignore_errors.codes().iter().find(|code| LOST.contains(code)) {
+    if let Some(code) = load.ignore_errors.codes().iter().find(|code| LOST_CONNECTIONS.contains(code)) {
         let text = format!("`{code}` is a lost connection; leave it out and say load.reconnect: true");
         return refuse("load.ignore_errors", &text);
     }

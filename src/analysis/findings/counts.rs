@@ -1,8 +1,8 @@
 //! Whether the numbers agree with each other and with the server's.
 
 use super::{Checked, Evidence, InFlight, unknown};
-use crate::analysis::figures::LOST_CONNECTION;
 use crate::analysis::{Finding, RunAnalysis};
+use crate::protocol::event::LOST_CONNECTION;
 use crate::protocol::event::StatementCount;
 
 /// A closed loop's identity holds within this, or within `BETWEEN_MS` a transaction if that is more.
