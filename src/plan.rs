@@ -19,7 +19,7 @@ use crate::workload::Workload;
 pub use estimate::Estimate;
 
 /// Version of `plan.json`.
-pub const PLAN_FORMAT: u32 = 3;
+pub const PLAN_FORMAT: u32 = 4;
 
 /// Everything that a run needs to know, stored whole in its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,6 +82,8 @@ pub struct FleetPlan {
     pub idle: IdlePolicy,
     /// What becomes of a run that loses an instance.
     pub on_loss: LossPolicy,
+    /// What becomes of a run that loses a device below a data directory.
+    pub on_device_loss: LossPolicy,
     /// Run on instances that differ in processors, memory, device or server version.
     pub allow_unequal: bool,
     /// Leave the program on the hosts, so that the next run need not copy it.
@@ -165,13 +167,13 @@ pub enum IdlePolicy {
     Stop,
 }
 
-/// What becomes of a run that loses an instance.
+/// What becomes of a run that loses an instance or a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossPolicy {
-    /// The other instances stop as well.
+    /// It stops.
     Stop,
-    /// The other instances go on.
+    /// It goes on with what is left.
     Continue,
 }
 
@@ -185,6 +187,7 @@ impl FleetPlan {
             observers: Vec::new(),
             idle: IdlePolicy::Leave,
             on_loss: LossPolicy::Stop,
+            on_device_loss: LossPolicy::Continue,
             allow_unequal: false,
             keep_binary: false,
         }
@@ -240,6 +243,8 @@ pub struct LoadPlan {
     pub ramp: Option<RampPlan>,
     /// The sysbench command that loads the same tables.
     pub sysbench_prepare: String,
+    /// Processors that the load threads may use; all of them when empty.
+    pub cpus: Vec<u32>,
 }
 
 /// What a rate must hold.
@@ -266,6 +271,8 @@ pub struct ServerPlan {
     pub buffer_pool_from_profile: bool,
     /// Options of its configuration file, complete.
     pub options: BTreeMap<String, String>,
+    /// Processors that it may use; all of them when empty.
+    pub cpus: Vec<u32>,
 }
 
 /// One measured interval.

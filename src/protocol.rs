@@ -13,4 +13,4 @@ pub use event::Event;
 pub use job::Job;
 
 /// Version of jobs and events. Coordinator and agent must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::Event;
 
 /// Version of the journal; its first line names it.
-pub const JOURNAL_FORMAT: u32 = 3;
+pub const JOURNAL_FORMAT: u32 = 4;
 
 /// Name of the coordinator among the hosts that say things.
 pub const COORDINATOR: &str = "coordinator";

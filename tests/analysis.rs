@@ -12,7 +12,7 @@ use drivestone::protocol::event::{
     LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
 };
 use drivestone::protocol::sample::{
-    CpuCounters, DiskCounters, HostSample, IoPressure, OperationCounters, ServerSample,
+    CpuCounters, DiskCounters, HostSample, OperationCounters, Pressure, ServerSample, StallTotals,
 };
 use drivestone::result::bundle::{Bundle, read_plan};
 use drivestone::result::{COORDINATOR, Ending, HostStart, Record};
@@ -109,11 +109,11 @@ impl Story {
             },
         );
         for second in -2..self.seconds {
-            say("local", Record::Event(Event::Host(self.host(second))));
+            say("local", Record::Event(Event::Host(Box::new(self.host(second)))));
             say("local", Record::Event(Event::Server(self.server(second))));
             say("local", Record::Event(Event::LoadSecond(self.second(second))));
         }
-        say("local", Record::Event(Event::Host(self.host(self.seconds))));
+        say("local", Record::Event(Event::Host(Box::new(self.host(self.seconds)))));
         say("local", Record::Event(Event::Server(self.server(self.seconds))));
         if self.ended {
             say("local", Record::Event(Event::LoadEnded(self.load_ended())));
@@ -144,6 +144,7 @@ impl Story {
             data_dir: "/mnt/dut/data".into(),
             address: "/mnt/dut/s".into(),
             initialized: true,
+            cpus: "0-3".into(),
         }
     }
 
@@ -193,7 +194,11 @@ impl Story {
                 iowait: ticks(1.0 - self.busy),
                 ..CpuCounters::default()
             },
-            io_pressure: Some(IoPressure { some_us: n * 800_000, full_us: n * 100_000 }),
+            pressure: Pressure {
+                io: Some(StallTotals { some_us: n * 800_000, full_us: n * 100_000 }),
+                ..Pressure::default()
+            },
+            ..HostSample::default()
         }
     }
 

@@ -29,6 +29,7 @@ pub fn run(workload: Workload, threads: u32, socket: &Path, seconds: u64) {
         reconnect: false,
         reconnect_every: None,
         rate_per_s: None,
+        cpus: Vec::new(),
     };
     let (sender, start) = channel();
     let emit = |event: Event| match event {

@@ -22,7 +22,7 @@ pub fn write(folder: &Path, instances: u32) {
         say(host, Record::Clock { offset_ns: 0, bound_ns: 100_000 });
         say(host, Record::Event(Event::ServerReady(hour::server())));
         let streams = (first..first + u64::from(THREADS)).collect();
-        say(host, Record::Event(Event::LoadReady { streams }));
+        say(host, Record::Event(Event::LoadReady { streams, cpus: "0-15".to_owned() }));
     }
     let end_ns = Some(T0_NS + MEASURED_S * SECOND_NS);
     let start = |host: &String| HostStart { host: host.clone(), begin_ns: T0_NS, t0_ns: T0_NS, end_ns };
@@ -32,7 +32,7 @@ pub fn write(folder: &Path, instances: u32) {
     let mut latency = LatencyHistogram::new();
     for second in 0..=MEASURED_S {
         for host in &hosts {
-            say(host, Record::Event(Event::Host(hour::host(second, second as u64))));
+            say(host, Record::Event(Event::Host(Box::new(hour::host(second, second as u64)))));
             say(host, Record::Event(Event::Server(hour::counters(second, second))));
             if second < MEASURED_S {
                 say(host, Record::Event(Event::LoadSecond(hour::load(second, &mut rng, &mut latency))));

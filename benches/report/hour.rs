@@ -10,7 +10,8 @@ use drivestone::protocol::event::{
     LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
 };
 use drivestone::protocol::sample::{
-    CpuCounters, DiskCounters, FlushCounters, HostSample, IoPressure, OperationCounters, ServerSample,
+    CpuCounters, DiskCounters, FlushCounters, HostSample, OperationCounters, Pressure, ServerSample,
+    StallTotals,
 };
 use drivestone::result::bundle::Bundle;
 use drivestone::result::{Ending, HostStart, Record};
@@ -48,7 +49,7 @@ pub fn write(folder: &Path) {
     for second in -WARMUP_S..=MEASURED_S {
         let passed = second + WARMUP_S;
         let mut say = |event| bundle.append("local", Record::Event(event)).unwrap();
-        say(Event::Host(host(second, passed as u64)));
+        say(Event::Host(Box::new(host(second, passed as u64))));
         say(Event::Server(counters(second, passed)));
         if second < MEASURED_S {
             say(Event::LoadSecond(load(second, &mut rng, &mut latency)));
@@ -101,6 +102,7 @@ pub fn server() -> ServerReady {
         data_dir: "/data".to_owned(),
         address: "/data/socket".to_owned(),
         initialized: true,
+        cpus: "0-15".to_owned(),
     }
 }
 
@@ -149,9 +151,14 @@ pub fn host(second: i64, passed: u64) -> HostSample {
             idle: 90_000_000 + 137 * passed,
             iowait: 400_000 + 33 * passed,
             interrupts: 1_000 + passed,
+            softirq: 2_000 + 2 * passed,
             steal: 0,
         },
-        io_pressure: Some(IoPressure { some_us: 820_000 * passed, full_us: 310_000 * passed }),
+        pressure: Pressure {
+            io: Some(StallTotals { some_us: 820_000 * passed, full_us: 310_000 * passed }),
+            ..Pressure::default()
+        },
+        ..HostSample::default()
     }
 }
 

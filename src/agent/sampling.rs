@@ -27,7 +27,7 @@ pub fn host(target: &Path, start: &StartJob, outbox: &Outbox, stop: &AtomicBool)
     if sampler.numbers().is_empty() {
         warn(format!("no block device was found under {}; its statistics are unknown", target.display()));
     }
-    every_second(start, stop, || outbox.send(Event::Host(sampler.sample())));
+    every_second(start, stop, || outbox.send(Event::Host(Box::new(sampler.sample()))));
     if sampler.skipped_lines() > 0 {
         warn(format!("{} lines of /proc/diskstats were not understood", sampler.skipped_lines()));
     }

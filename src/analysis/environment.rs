@@ -36,11 +36,12 @@ pub fn describe(gathered: &Gathered, plan: &Plan) -> Vec<(String, String)> {
     }
     for observer in &plan.fleet.observers {
         let facts = known(&observer.host).and_then(|host| host.observer.as_ref());
-        rows.extend(facts.map(|facts| {
+        rows.extend(facts.and_then(|facts| {
             let memory = facts.memory_bytes as f64 / GIB;
             let host =
                 format!("{}, {}, {} processors, {memory:.1} GiB", facts.hostname, facts.kernel, facts.cpus);
-            (format!("Observer {}", observer.host), format!("{host}; {}", describe_device(&facts.device)))
+            let device = describe_device(&facts.devices)?;
+            Some((format!("Observer {}", observer.host), format!("{host}; {device}")))
         }));
     }
     rows
@@ -71,13 +72,12 @@ fn describe_mount(mount: &MountFacts, rows: &mut Vec<(String, String)>) {
     let mut add = |label: &str, text: String| rows.push((label.to_owned(), text));
     add("Filesystem", format!("{} on {}, mounted at {}", mount.filesystem, mount.source, mount.mount_point));
     add("Mount options", mount.options.clone());
-    match &mount.device {
-        Some(device) => add("Device", describe_device(device)),
-        None => add("Device", "no block device".to_owned()),
-    }
+    add("Device", describe_device(&mount.devices).unwrap_or_else(|| "no block device".to_owned()));
 }
 
-fn describe_device(device: &DeviceFacts) -> String {
+/// A device with those below it; `None` without one.
+fn describe_device(stack: &[DeviceFacts]) -> Option<String> {
+    let (device, below) = stack.split_first()?;
     let mut parts = vec![format!("{} ({})", device.name, device.number)];
     parts.extend(device.model.clone());
     parts.extend(device.firmware.as_ref().map(|firmware| format!("firmware {firmware}")));
@@ -87,8 +87,9 @@ fn describe_device(device: &DeviceFacts) -> String {
     );
     parts.extend(device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")));
     parts.extend(device.write_cache.as_ref().map(|cache| format!("write cache: {cache}")));
-    if !device.below.is_empty() {
-        parts.push(format!("on {}", device.below.join(", ")));
+    if !below.is_empty() {
+        let below: Vec<&str> = below.iter().map(|device| device.name.as_str()).collect();
+        parts.push(format!("on {}", below.join(", ")));
     }
-    parts.join(", ")
+    Some(parts.join(", "))
 }

@@ -54,8 +54,8 @@ pub struct GatheredHost {
 impl GatheredHost {
     /// The device mounted at its data directory, or the one that it watches.
     pub fn device(&self) -> Option<&DeviceFacts> {
-        let mounted = self.facts.as_ref().and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
-        mounted.or_else(|| self.observer.as_ref().map(|observer| &observer.device))
+        let mounted = self.facts.as_ref().and_then(|facts| facts.target.mount.as_ref()?.device());
+        mounted.or_else(|| self.observer.as_ref().and_then(|observer| observer.devices.first()))
     }
 }
 
@@ -169,7 +169,7 @@ impl Gathered {
                 run.take(place, event, bytes, &mut self.notes);
             }
             Some((Member::Observer(place), run)) => match event {
-                Event::Host(sample) => run.observers[place].samples.push(sample),
+                Event::Host(sample) => run.observers[place].samples.push(*sample),
                 other => self.take_outside(from, other),
             },
             None => self.take_outside(from, event),
@@ -182,7 +182,7 @@ impl Gathered {
             Event::Probed(facts) => self.host(from).facts = Some(*facts),
             Event::Observing(facts) => self.host(from).observer = Some(*facts),
             Event::ServerReady(ready) => self.host(from).server = Some(ready),
-            Event::LoadReady { streams } => self.host(from).streams = streams,
+            Event::LoadReady { streams, .. } => self.host(from).streams = streams,
             Event::Settled(settled) => self.host(from).settled = Some(settled),
             Event::Prepared { manifest, reused, file_bytes } => {
                 if manifest.rows_changed > 0 {

@@ -239,7 +239,7 @@ impl GatheredRun {
             Event::LoadSecond(second) => self.take_second(place, second, notes),
             Event::LoadStatements(kinds) => self.take_statements(place, &of, &kinds, notes),
             Event::LoadStarted { began_ns } => instance.began_ns = Some(began_ns),
-            Event::Host(sample) => instance.samples.push(sample),
+            Event::Host(sample) => instance.samples.push(*sample),
             Event::Server(sample) => {
                 let moment = ServerMoment::after(instance.server.last(), sample);
                 instance.server.push(moment);

@@ -1,7 +1,7 @@
 //! The samples at the two ends of an interval.
 
 use super::samples::ServerMoment;
-use crate::protocol::sample::{DiskCounters, HostSample, IoPressure};
+use crate::protocol::sample::{DiskCounters, HostSample, StallTotals};
 
 /// A sample belongs to a moment if it is no farther from it than this.
 const NEAR_NS: u64 = 750_000_000;
@@ -94,8 +94,8 @@ impl Ends<'_, HostSample> {
     }
 
     /// Share of the time in which tasks waited for I/O, by one of the pressure totals.
-    pub fn io_stalled(&self, total_us: impl Fn(IoPressure) -> u64) -> Option<f64> {
-        let (first, last) = (total_us(self.first.io_pressure?), total_us(self.last.io_pressure?));
+    pub fn io_stalled(&self, total_us: impl Fn(StallTotals) -> u64) -> Option<f64> {
+        let (first, last) = (total_us(self.first.pressure.io?), total_us(self.last.pressure.io?));
         Some(last.checked_sub(first)? as f64 / 1e6 / self.seconds())
     }
 }

@@ -199,7 +199,7 @@ fn space(plan: &Plan, facts: &Hosts) -> Vec<String> {
     let Some((host, tightest)) = hosts::tightest(facts) else { return Vec::new() };
     let target = &tightest.target;
     let place = target.mount.as_ref().map_or_else(String::new, |mount| {
-        let device = mount.device.as_ref().map_or("no block device", |device| device.name.as_str());
+        let device = mount.device().map_or("no block device", |device| device.name.as_str());
         format!(" ({} on {device})", mount.filesystem)
     });
     let least = if facts.len() > 1 { format!("{host} has the least: ") } else { String::new() };

@@ -63,7 +63,7 @@ impl Drive<'_> {
         let mut counter = self.connect_counter()?;
         let ready = self.connect_threads()?;
         let streams = (0..self.job.threads).map(|n| self.stream(n)).collect();
-        (self.emit)(Event::LoadReady { streams });
+        (self.emit)(Event::LoadReady { streams, cpus: String::new() });
         let start = self.wait_for_start()?;
 
         let counter_name = self.counter_name();
@@ -277,6 +277,7 @@ mod tests {
                 reconnect: false,
                 reconnect_every: None,
                 rate_per_s: None,
+                cpus: Vec::new(),
             };
             let drive = Drive {
                 job: &job,

@@ -169,7 +169,7 @@ fn check_filesystem(path: &str, mount: &MountFacts, found: &mut Preflight) {
                 "`{path}` is on {filesystem}: this measures the network and the server behind it as well"
             ),
         );
-    } else if mount.device.is_none() {
+    } else if mount.devices.is_empty() {
         found.warn_hardware(
             PATH,
             format!(

@@ -93,6 +93,7 @@ pub fn resolve(
             buffer_pool_origin,
             buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
             options,
+            cpus: Vec::new(),
         },
         runs,
         fleet,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::facts::{DatasetManifest, HostFacts, ObserverFacts};
-use super::sample::{HostSample, ServerSample};
+use super::sample::{HealthSample, HostSample, ServerSample};
 use crate::workload::statement::StatementKind;
 
 /// Code under which a lost connection is counted among the SQL errors, as the client libraries of MySQL call it.
@@ -76,6 +76,8 @@ pub enum Event {
     LoadReady {
         /// Seed of each thread's stream.
         streams: Vec<u64>,
+        /// Processors that the threads may use, read back, such as `0-3`.
+        cpus: String,
     },
     /// Every load thread runs.
     LoadStarted {
@@ -96,9 +98,16 @@ pub enum Event {
         reason: String,
     },
     /// Kernel counters.
-    Host(HostSample),
+    Host(Box<HostSample>),
     /// Server counters.
     Server(ServerSample),
+    /// Wear and health of the drives: before the load is ready, and after it has ended.
+    Health(HealthSample),
+    /// A device of the stack under test is no longer there.
+    DeviceVanished {
+        /// Its name in `/proc/diskstats`.
+        name: String,
+    },
     /// Something worth keeping that stops nothing.
     Warning {
         /// What it is.
@@ -140,6 +149,8 @@ pub struct ServerReady {
     pub address: String,
     /// A data directory was initialised for it just now.
     pub initialized: bool,
+    /// Processors that it may use, read back, such as `0-3`.
+    pub cpus: String,
 }
 
 /// What the load threads of one instance completed in one second, by completion time.

@@ -41,6 +41,59 @@ pub struct HostFacts {
     pub journal_mount: Option<MountFacts>,
     /// Where the server's Unix socket would be.
     pub socket_path: String,
+    /// The machine and how its processors and memory are set.
+    pub platform: PlatformFacts,
+    /// Limits on the agent and on what it starts.
+    pub limits: LimitFacts,
+}
+
+/// The machine, and settings that change its speed. What the kernel does not tell is `None` or empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlatformFacts {
+    /// Who made the machine, such as `Dell Inc.`, or which hypervisor it is.
+    pub vendor: Option<String>,
+    /// Its model.
+    pub product: Option<String>,
+    /// How processor frequencies are chosen, such as `performance`; several with commas.
+    pub governor: Option<String>,
+    /// Processors may run above their rated frequency.
+    pub turbo: Option<bool>,
+    /// Highest frequency of a processor, kHz.
+    pub highest_khz: Option<u32>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub transparent_hugepages: Option<String>,
+    /// Swap space, bytes.
+    pub swap_bytes: u64,
+    /// Processors of each NUMA node, such as `0-7`, by the node's number.
+    pub numa_nodes: Vec<String>,
+}
+
+/// Limits on a process: where it may run, and what its control groups leave it. `None`: no limit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitFacts {
+    /// Processors that it may use, such as `0-3,8`.
+    pub cpus: String,
+    /// Processor time, in processors.
+    pub cpu_quota: Option<f64>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// I/O on devices.
+    pub io: Vec<IoLimit>,
+}
+
+/// Most I/O that a control group may do on one device in a second. `None`: no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoLimit {
+    /// `major:minor`.
+    pub number: String,
+    /// Bytes read.
+    pub read_bytes_per_s: Option<u64>,
+    /// Bytes written.
+    pub write_bytes_per_s: Option<u64>,
+    /// Reads.
+    pub reads_per_s: Option<u64>,
+    /// Writes.
+    pub writes_per_s: Option<u64>,
 }
 
 /// Facts about a host that only samples.
@@ -54,8 +107,8 @@ pub struct ObserverFacts {
     pub cpus: u32,
     /// Total memory, bytes.
     pub memory_bytes: u64,
-    /// The device that it watches.
-    pub device: DeviceFacts,
+    /// The device that it watches, then every device below it.
+    pub devices: Vec<DeviceFacts>,
 }
 
 /// Longest path of a Unix socket, bytes: the kernel's 108 with its final zero.
@@ -110,8 +163,20 @@ pub struct MountFacts {
     pub source: String,
     /// Mount and superblock options.
     pub options: String,
-    /// The block device, when the filesystem stands on one.
-    pub device: Option<DeviceFacts>,
+    /// The block device that the filesystem stands on, then every device below it, each once, level by level;
+    /// empty when there is none.
+    pub devices: Vec<DeviceFacts>,
+    /// Further devices that the filesystem itself spreads over, by name, as btrfs does: the first of `devices` is
+    /// then the one that it was mounted by.
+    pub spread_over: Vec<String>,
+}
+
+impl MountFacts {
+    /// The device that the filesystem stands on: the headline device of a run.
+    #[must_use]
+    pub fn device(&self) -> Option<&DeviceFacts> {
+        self.devices.first()
+    }
 }
 
 /// A block device as /sys describes it. A field that /sys does not tell is `None`.
@@ -121,20 +186,109 @@ pub struct DeviceFacts {
     pub name: String,
     /// `major:minor`.
     pub number: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// What it is in its own layer's words: the name and type of a dm device, the level of a RAID, the file of a
+    /// loop device.
+    pub detail: Option<String>,
+    /// Numbers of the devices directly below: a partition's disk, the members of dm, md and bcache, the paths of
+    /// an NVMe namespace, the device that a loop device's file is on.
+    pub below: Vec<String>,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
-    /// Model, of the disk a partition is on.
+    /// Who made it, of the disk a partition is on, as are the fields below.
+    pub vendor: Option<String>,
+    /// Model.
     pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// World-wide name.
+    pub wwid: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
+    /// How it is attached, such as `nvme`, `sata`, `sas`, `fc`, `iscsi`, `usb`, `virtio`.
+    pub transport: Option<String>,
+    /// Its PCI Express link.
+    pub pcie: Option<PcieLink>,
+    /// NUMA node that it is attached to.
+    pub numa_node: Option<u32>,
     /// Spinning disk.
     pub rotational: Option<bool>,
+    /// Logical block, bytes.
+    pub logical_block_bytes: Option<u32>,
+    /// Physical block, bytes.
+    pub physical_block_bytes: Option<u32>,
     /// Active I/O scheduler.
     pub scheduler: Option<String>,
+    /// Requests that the kernel keeps for it.
+    pub queue_requests: Option<u32>,
+    /// Commands that the device takes at once.
+    pub queue_depth: Option<u32>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Every device below (partition → disk, dm and md → members, …) by name, level by level.
-    pub below: Vec<String>,
+    /// Largest discard, bytes; 0 when it takes none.
+    pub discard_max_bytes: Option<u64>,
+    /// Fields that could not be read, and why; not those that this kernel or device does not have.
+    pub unreadable: Vec<UnreadableField>,
+}
+
+/// What a block device is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A disk, or what a hypervisor or an array shows as one.
+    #[default]
+    Disk,
+    /// A part of one.
+    Partition,
+    /// A logical volume of LVM.
+    LogicalVolume,
+    /// Several paths to one disk, by the device mapper.
+    Multipath,
+    /// An encrypted device.
+    Crypt,
+    /// Another device of the device mapper.
+    DeviceMapper,
+    /// A RAID of the kernel's.
+    Raid,
+    /// A file.
+    Loop,
+    /// A disk with a cache before it.
+    Bcache,
+    /// One of several paths to an NVMe namespace.
+    NvmePath,
+    /// Memory: `zram` or `ram`.
+    Memory,
+}
+
+/// A PCI Express link as it is, and as it could be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieLink {
+    /// Speed, such as `8.0 GT/s PCIe`.
+    pub speed: String,
+    /// Lanes.
+    pub width: u32,
+    /// Highest speed of the device.
+    pub max_speed: String,
+    /// Most lanes of the device.
+    pub max_width: u32,
+}
+
+impl PcieLink {
+    /// It runs below what the device can do.
+    #[must_use]
+    pub fn is_below_maximum(&self) -> bool {
+        self.speed != self.max_speed || self.width < self.max_width
+    }
+}
+
+/// An entry of /sys that is there and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadableField {
+    /// Its path below the device's folder.
+    pub field: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A database server program.

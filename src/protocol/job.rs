@@ -123,6 +123,8 @@ pub struct ServeJob {
     pub options: BTreeMap<String, String>,
     /// Start it again, for the same clients, when it ends by itself.
     pub revive: bool,
+    /// Processors that it may use; all that the agent may when empty.
+    pub cpus: Vec<u32>,
 }
 
 /// How to load a dataset.
@@ -159,6 +161,8 @@ pub struct LoadJob {
     pub reconnect_every: Option<u32>,
     /// Transactions that arrive in a second, whether or not earlier ones are done; a closed loop when `None`.
     pub rate_per_s: Option<u32>,
+    /// Processors that its threads may use; all that the agent may when empty.
+    pub cpus: Vec<u32>,
 }
 
 /// SQL errors after which a transaction starts again, inside the same latency.

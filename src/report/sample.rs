@@ -254,7 +254,7 @@ fn rates(level: f64) -> DeviceRates {
 
 fn cpu(level: f64) -> CpuShares {
     let (user, system, iowait, steal) = (0.21 * level, 0.09 * level, 0.33 * level, 0.002);
-    CpuShares { user, system, iowait, steal, idle: 1.0 - user - system - iowait - steal }
+    CpuShares { user, system, softirq: 0.0, iowait, steal, idle: 1.0 - user - system - iowait - steal }
 }
 
 fn anatomy() -> IoAnatomy {
@@ -350,6 +350,7 @@ fn plan() -> Plan {
             settle: SettleJob { dirty_pages: 64, history: 1_000, patience_s: 600 },
             ramp: None,
             sysbench_prepare: "sysbench oltp_read_write --tables=8 --table-size=1000000 prepare".into(),
+            cpus: Vec::new(),
         },
         server: ServerPlan {
             program: None,
@@ -368,6 +369,7 @@ fn plan() -> Plan {
             ]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into(),
+            cpus: Vec::new(),
         },
         runs: vec![RunPlan {
             rate_per_s: None,

@@ -84,7 +84,7 @@ impl Live {
     pub(super) fn saw(&mut self, host: &str, event: &Event) -> Vec<Interval> {
         let Some(lane) = self.lanes.get_mut(host) else { return Vec::new() };
         match event {
-            Event::Host(sample) => lane.samples.push(sample.clone()),
+            Event::Host(sample) => lane.samples.push(*sample.clone()),
             Event::LoadSecond(second) => lane.seconds.push_back(second.clone()),
             Event::LoadEnded(_) => lane.ended = true,
             _ => return Vec::new(),

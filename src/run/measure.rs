@@ -104,6 +104,7 @@ impl Session<'_> {
                 reconnect: self.plan.load.reconnect,
                 reconnect_every: self.plan.load.reconnect_every,
                 rate_per_s: plan.rate_per_s,
+                cpus: self.plan.load.cpus.clone(),
             };
             self.fleet.send(host, Job::Load(job));
         }

@@ -154,6 +154,7 @@ impl Session<'_> {
             options: options.clone(),
             // A server that loads and dies leaves nothing to go on with.
             revive: self.plan.load.reconnect && !apart,
+            cpus: server.cpus.clone(),
         });
         instances.iter().for_each(|host| self.fleet.send(host, job.clone()));
         let ready = self.gather(instances, START_TIMEOUT, "starting the server", |event| match event {

@@ -322,6 +322,7 @@ fn describe(
         data_dir: folder.data().display().to_string(),
         address: server.access.address().to_string(),
         initialized,
+        cpus: String::new(),
     })
 }
 

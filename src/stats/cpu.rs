@@ -9,8 +9,10 @@ use crate::protocol::sample::CpuCounters;
 pub struct CpuShares {
     /// User.
     pub user: f64,
-    /// Kernel and interrupts.
+    /// Kernel and hard interrupts.
     pub system: f64,
+    /// Soft interrupts.
+    pub softirq: f64,
     /// Idle with I/O in flight.
     pub iowait: f64,
     /// Idle.
@@ -32,11 +34,13 @@ pub fn cpu_shares(first: &CpuCounters, second: &CpuCounters) -> Option<CpuShares
     let iowait = second.iowait.saturating_sub(first.iowait) as f64;
     let idle = second.idle.saturating_sub(first.idle) as f64;
     let steal = second.steal.saturating_sub(first.steal) as f64;
+    let softirq = second.softirq.checked_sub(first.softirq)? as f64;
     let system = kernel + interrupts;
-    let total = user + system + iowait + idle + steal;
+    let total = user + system + softirq + iowait + idle + steal;
     (total > 0.0).then(|| CpuShares {
         user: user / total,
         system: system / total,
+        softirq: softirq / total,
         iowait: iowait / total,
         idle: idle / total,
         steal: steal / total,
@@ -50,6 +54,7 @@ pub fn mean_of_hosts(hosts: &[CpuShares]) -> Option<CpuShares> {
     (!hosts.is_empty()).then(|| CpuShares {
         user: mean(|c| c.user),
         system: mean(|c| c.system),
+        softirq: mean(|c| c.softirq),
         iowait: mean(|c| c.iowait),
         idle: mean(|c| c.idle),
         steal: mean(|c| c.steal),
@@ -62,36 +67,45 @@ mod tests {
 
     use super::*;
 
-    fn counters(values: [u64; 6]) -> CpuCounters {
-        let [user, system, idle, iowait, interrupts, steal] = values;
-        CpuCounters { user, system, idle, iowait, interrupts, steal }
+    fn counters(values: [u64; 7]) -> CpuCounters {
+        let [user, system, idle, iowait, interrupts, softirq, steal] = values;
+        CpuCounters { user, system, idle, iowait, interrupts, softirq, steal }
     }
 
     #[test]
     fn shares_of_an_interval() {
-        let shares =
-            cpu_shares(&counters([1_000, 100, 5_000, 50, 10, 1]), &counters([1_030, 110, 5_040, 60, 15, 6]));
-        assert_eq!(shares, Some(CpuShares { user: 0.3, system: 0.15, iowait: 0.1, idle: 0.4, steal: 0.05 }));
+        let shares = cpu_shares(
+            &counters([1_000, 100, 5_000, 50, 10, 7, 1]),
+            &counters([1_030, 109, 5_040, 60, 14, 9, 6]),
+        );
+        assert_eq!(
+            shares,
+            Some(CpuShares { user: 0.3, system: 0.13, softirq: 0.02, iowait: 0.1, idle: 0.4, steal: 0.05 })
+        );
     }
 
     #[test]
     fn iowait_that_runs_backwards_is_none() {
-        let shares = cpu_shares(&counters([0, 0, 0, 70, 0, 0]), &counters([25, 25, 50, 60, 0, 0])).unwrap();
-        assert_eq!(shares, CpuShares { user: 0.25, system: 0.25, iowait: 0.0, idle: 0.5, steal: 0.0 });
+        let shares =
+            cpu_shares(&counters([0, 0, 0, 70, 0, 0, 0]), &counters([25, 25, 50, 60, 0, 0, 0])).unwrap();
+        assert_eq!(
+            shares,
+            CpuShares { user: 0.25, system: 0.25, softirq: 0.0, iowait: 0.0, idle: 0.5, steal: 0.0 }
+        );
     }
 
     #[test]
     fn another_boot_or_no_time_is_unknown() {
-        let first = counters([100, 10, 500, 5, 1, 0]);
-        assert_eq!(cpu_shares(&first, &counters([99, 10, 600, 5, 1, 0])), None);
+        let first = counters([100, 10, 500, 5, 1, 0, 0]);
+        assert_eq!(cpu_shares(&first, &counters([99, 10, 600, 5, 1, 0, 0])), None);
         assert_eq!(cpu_shares(&first, &first), None);
     }
 
     proptest! {
         #[test]
-        fn shares_add_up_to_one(first in any::<[u64; 6]>(), second in any::<[u64; 6]>()) {
+        fn shares_add_up_to_one(first in any::<[u64; 7]>(), second in any::<[u64; 7]>()) {
             if let Some(s) = cpu_shares(&counters(first), &counters(second)) {
-                let parts = [s.user, s.system, s.iowait, s.idle, s.steal];
+                let parts = [s.user, s.system, s.softirq, s.iowait, s.idle, s.steal];
                 prop_assert!(parts.iter().all(|p| (0.0..=1.0).contains(p)), "{:?}", s);
                 prop_assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", s);
             }

@@ -27,7 +27,6 @@ impl BlockDevices {
         let folder = self.folder(number)?;
         // Model, queue and cache belong to the disk that a partition is on.
         let disk = disk_of(&folder).unwrap_or_else(|| folder.clone());
-        let below = self.stack(number);
         Some(DeviceFacts {
             name: name_of(&folder)?,
             number: number.to_owned(),
@@ -38,8 +37,15 @@ impl BlockDevices {
             rotational: number_in(&disk.join("queue/rotational")).map(|flag| flag != 0),
             scheduler: line_in(&disk.join("queue/scheduler")).map(|line| active_of(&line)),
             write_cache: line_in(&disk.join("queue/write_cache")),
-            below: below.iter().skip(1).filter_map(|n| name_of(&self.folder(n)?)).collect(),
+            below: self.below(number),
+            ..DeviceFacts::default()
         })
+    }
+
+    /// Facts about the device and every device below it, in the order of `stack`.
+    #[must_use]
+    pub fn facts_of_stack(&self, number: &str) -> Vec<DeviceFacts> {
+        self.stack(number).iter().filter_map(|number| self.facts(number)).collect()
     }
 
     /// The device and everything below it, `major:minor`, each once: the device first, then level by
@@ -190,7 +196,8 @@ mod tests {
                 rotational: Some(false),
                 scheduler: Some("mq-deadline".into()),
                 write_cache: Some("write back".into()),
-                below: vec!["sda".into()],
+                below: vec!["8:0".into()],
+                ..DeviceFacts::default()
             })
         );
         assert_eq!(tree.devices().stack("8:1"), ["8:1", "8:0"]);
@@ -224,8 +231,8 @@ mod tests {
         tree.member("virtual/block/dm-0", "ata1/block/sda/sda2");
         let devices = tree.devices();
         assert_eq!(devices.stack("253:0"), ["253:0", "9:127", "8:2", "8:1", "8:16", "8:0"]);
-        assert_eq!(devices.facts("253:0").unwrap().below, ["md127", "sda2", "sda1", "sdb", "sda"]);
-        assert_eq!(devices.facts("9:127").unwrap().below, ["sda1", "sdb", "sda"]);
+        assert_eq!(devices.facts("253:0").unwrap().below, ["9:127", "8:2"]);
+        assert_eq!(devices.facts("9:127").unwrap().below, ["8:1", "8:16"]);
         assert_eq!(devices.facts("8:16").unwrap().firmware.as_deref(), Some("2B6Q"));
     }
 
@@ -238,7 +245,7 @@ mod tests {
         let mounts = MountTable::parse(b"1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
         let devices = BlockDevices::new(tree.0.path(), mounts);
         assert_eq!(devices.stack("7:0"), ["7:0", "8:1", "8:0"]);
-        assert_eq!(devices.facts("7:0").unwrap().below, ["sda1", "sda"]);
+        assert_eq!(devices.facts("7:0").unwrap().below, ["8:1"]);
         assert_eq!(devices.stack("7:1"), ["7:1"]);
     }
 

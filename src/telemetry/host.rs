@@ -7,8 +7,10 @@ use nix::unistd::geteuid;
 
 use super::devices::BlockDevices;
 use super::mounts::MountTable;
-use crate::protocol::facts::{DatasetState, HostFacts, MountFacts, ObserverFacts, ServerFacts, TargetFacts};
-use crate::protocol::sample::{CpuCounters, IoPressure};
+use crate::protocol::facts::{
+    DatasetState, HostFacts, LimitFacts, MountFacts, ObserverFacts, PlatformFacts, ServerFacts, TargetFacts,
+};
+use crate::protocol::sample::{CpuCounters, StallTotals};
 
 /// This host, with what others found about target, server, dataset, socket and journal. What /proc does not
 /// tell is empty or 0.
@@ -47,6 +49,8 @@ pub fn facts(
         socket_path,
         open_files,
         journal_mount,
+        platform: PlatformFacts::default(),
+        limits: LimitFacts::default(),
     }
 }
 
@@ -60,7 +64,10 @@ pub fn observer_facts(path: &Path) -> Option<ObserverFacts> {
         kernel: kernel_and_release(),
         cpus: count_cpus(&text_of(Path::new("/proc/stat"))),
         memory_bytes: parse_memory(&text_of(Path::new("/proc/meminfo")), "MemTotal").unwrap_or(0),
-        device: BlockDevices::new(Path::new("/sys"), mounts).facts(&number)?,
+        devices: {
+            let devices = BlockDevices::new(Path::new("/sys"), mounts).facts_of_stack(&number);
+            (!devices.is_empty()).then_some(devices)?
+        },
     })
 }
 
@@ -92,7 +99,8 @@ pub fn parse_cpu(stat: &str) -> Option<CpuCounters> {
         system,
         idle,
         iowait,
-        interrupts: hard.saturating_add(soft),
+        interrupts: hard,
+        softirq: soft,
         steal,
     })
 }
@@ -105,14 +113,14 @@ fn count_cpus(stat: &str) -> u32 {
     u32::try_from(stat.lines().filter(numbered).count()).unwrap_or(u32::MAX)
 }
 
-/// Both totals of `/proc/pressure/io`.
+/// Both totals of a file below `/proc/pressure`.
 #[must_use]
-pub fn parse_io_pressure(text: &str) -> Option<IoPressure> {
+pub fn parse_pressure(text: &str) -> Option<StallTotals> {
     let total = |kind: &str| {
         let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(kind))?;
         line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
     };
-    Some(IoPressure { some_us: total("some")?, full_us: total("full")? })
+    Some(StallTotals { some_us: total("some")?, full_us: total("full").unwrap_or(0) })
 }
 
 /// Bytes of one line of `/proc/meminfo`.
@@ -159,8 +167,15 @@ mod tests {
     fn processor_time() {
         let stat = "cpu  100 5 30 4000 60 7 8 9 50 2\ncpu0 50 5 15 2000 30 3 4 5 25 1\n\
                     cpu1 50 0 15 2000 30 4 4 4 25 1\nintr 12 0\nctxt 3\n";
-        let expected =
-            CpuCounters { user: 105, system: 30, idle: 4000, iowait: 60, interrupts: 15, steal: 9 };
+        let expected = CpuCounters {
+            user: 105,
+            system: 30,
+            idle: 4000,
+            iowait: 60,
+            interrupts: 7,
+            softirq: 8,
+            steal: 9,
+        };
         assert_eq!(parse_cpu(stat), Some(expected));
         assert_eq!(count_cpus(stat), 2);
         let old = CpuCounters { user: 3, system: 3, idle: 4, ..CpuCounters::default() };
@@ -173,10 +188,11 @@ mod tests {
     fn pressure() {
         let text = "some avg10=0.12 avg60=0.17 avg300=0.33 total=5227015\n\
                     full avg10=0.12 avg60=0.15 avg300=0.28 total=3879774\n";
-        let expected = IoPressure { some_us: 5_227_015, full_us: 3_879_774 };
-        assert_eq!(parse_io_pressure(text), Some(expected));
-        assert_eq!(parse_io_pressure("some avg10=0.12 total=5\n"), None);
-        assert_eq!(parse_io_pressure(""), None);
+        let expected = StallTotals { some_us: 5_227_015, full_us: 3_879_774 };
+        assert_eq!(parse_pressure(text), Some(expected));
+        let without_full = StallTotals { some_us: 5, full_us: 0 };
+        assert_eq!(parse_pressure("some avg10=0.12 total=5\n"), Some(without_full));
+        assert_eq!(parse_pressure(""), None);
     }
 
     #[test]
@@ -209,7 +225,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_never_panics(text in "(cpu|some|PRETTY_NAME=|MemTotal:|model name|total=|[ -~\n]){0,30}") {
-            let _ = (parse_cpu(&text), parse_io_pressure(&text), parse_cpu_model(&text));
+            let _ = (parse_cpu(&text), parse_pressure(&text), parse_cpu_model(&text));
             let _ = (count_cpus(&text), parse_pretty_name(&text), parse_memory(&text, "MemTotal"));
         }
     }

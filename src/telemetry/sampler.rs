@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::devices::BlockDevices;
 use super::diskstats::DiskReader;
-use super::host::{parse_cpu, parse_io_pressure};
+use super::host::{parse_cpu, parse_pressure};
 use super::kernel_file::KernelFile;
 use super::mounts::MountTable;
 use crate::protocol::clock::monotonic_ns;
-use crate::protocol::sample::HostSample;
+use crate::protocol::sample::{HostSample, Pressure};
 
 /// What is read of `/proc/stat` and `/proc/pressure/io`: their first lines are far shorter.
 const START_BYTES: usize = 512;
@@ -70,7 +70,12 @@ impl HostSampler {
             at_ns: before + (after - before) / 2,
             disks: reading.disks,
             cpu: start_of(&self.stat, parse_cpu).unwrap_or_default(),
-            io_pressure: start_of(&self.pressure, parse_io_pressure),
+            pressure: Pressure { io: start_of(&self.pressure, parse_pressure), ..Pressure::default() },
+            memory: None,
+            network: None,
+            io: Vec::new(),
+            frequency_khz: Vec::new(),
+            cgroup_throttled_us: None,
         }
     }
 }
@@ -85,7 +90,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::protocol::sample::{CpuCounters, IoPressure};
+    use crate::protocol::sample::{CpuCounters, StallTotals};
 
     #[test]
     fn every_sample_is_read_anew() {
@@ -101,7 +106,7 @@ mod tests {
         let names: Vec<&str> = first.disks.iter().map(|d| d.name.as_str()).collect();
         assert_eq!(names, ["sda1", "sda"]);
         assert_eq!((first.cpu.user, first.cpu.idle), (3, 4));
-        assert_eq!(first.io_pressure, Some(IoPressure { some_us: 5, full_us: 3 }));
+        assert_eq!(first.pressure.io, Some(StallTotals { some_us: 5, full_us: 3 }));
 
         write("diskstats", "8 0 sda 2 2 3 4 5 6 7 8 9 10 11\n8 1 sda1 nonsense\n");
         write("stat", "cpu 9 0 3 4\n");
@@ -116,7 +121,7 @@ mod tests {
         let nothing = tempfile::tempdir().unwrap();
         let sample = HostSampler::of_devices(nothing.path(), vec!["8:0".into()]).sample();
         assert_eq!((sample.disks.len(), sample.cpu), (0, CpuCounters::default()));
-        assert_eq!(sample.io_pressure, None);
+        assert_eq!(sample.pressure.io, None);
         assert!(sample.at_ns > 0);
     }
 

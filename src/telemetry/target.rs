@@ -85,7 +85,8 @@ fn mount_of(existing: &Path) -> Option<MountFacts> {
         options: mount.options(),
         filesystem: mount.filesystem,
         source: mount.source,
-        device: number.and_then(|number| devices.facts(&number)),
+        devices: number.map(|number| devices.facts_of_stack(&number)).unwrap_or_default(),
+        spread_over: Vec::new(),
     })
 }
 

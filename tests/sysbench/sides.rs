@@ -149,6 +149,7 @@ pub fn drive(access: &Access, plan: &Plan) -> Driven {
         reconnect: plan.load.reconnect,
         reconnect_every: plan.load.reconnect_every,
         rate_per_s: run.rate_per_s,
+        cpus: plan.load.cpus.clone(),
     };
     let (go, start) = channel();
     let events = Mutex::new(Vec::new());

@@ -3,7 +3,7 @@
 use super::{Checked, Evidence, unknown};
 use crate::analysis::Finding;
 use crate::plan::LOCAL;
-use crate::protocol::facts::DeviceFacts;
+use crate::protocol::facts::MountFacts;
 
 /// Settings say that commits are durable, and the server did sync as often as that needs.
 ///
@@ -84,17 +84,19 @@ const JOURNAL: (&str, &str) = ("journal_off_device", "Journal not on the device 
 fn journal_of(evidence: &Evidence) -> Finding {
     let (id, title) = JOURNAL;
     let facts = evidence.known.and_then(|known| known.facts.as_ref());
-    let target = facts.and_then(|facts| facts.target.mount.as_ref()?.device.as_ref());
+    let target = facts.and_then(|facts| facts.target.mount.as_ref());
+    let target = target.filter(|mount| mount.device().is_some());
     let mount = facts.and_then(|facts| facts.journal_mount.as_ref());
     if let Some(mount) = mount.filter(|mount| target.is_some() && mount.filesystem == "tmpfs") {
         let text = format!("the journal is on {}", mount.filesystem);
         return Finding { id, title, holds: Some(true), text };
     }
-    let Some((device, journal)) = target.zip(mount.and_then(|mount| mount.device.as_ref())) else {
+    let Some((target, journal)) = target.zip(mount.filter(|mount| mount.device().is_some())) else {
         return unknown(id, title, "the devices of the journal and of the data directory are not both known");
     };
-    if !share_a_disk(device, journal) {
-        let text = format!("the journal is on {}, the data directory on {}", journal.name, device.name);
+    if !share_a_disk(target, journal) {
+        let text =
+            format!("the journal is on {}, the data directory on {}", name_of(journal), name_of(target));
         return Finding { id, title, holds: Some(true), text };
     }
     let bytes = evidence.run.journal_bytes as f64;
@@ -106,26 +108,25 @@ fn journal_of(evidence: &Evidence) -> Finding {
     let text = format!(
         "the journal is on {}, the data directory on {}; the journal wrote {:.0} kB in the interval{share}, and synced once a second",
         with_what_is_below(journal),
-        with_what_is_below(device),
+        with_what_is_below(target),
         bytes / 1024.0
     );
     Finding { id, title, holds: Some(false), text }
 }
 
 /// The same device, or one that is on the other, or two that are on the same one.
-fn share_a_disk(a: &DeviceFacts, b: &DeviceFacts) -> bool {
-    let with_below = |device: &DeviceFacts| {
-        let mut names = device.below.clone();
-        names.push(device.name.clone());
-        names
-    };
-    let others = with_below(b);
-    with_below(a).iter().any(|name| others.contains(name))
+fn share_a_disk(a: &MountFacts, b: &MountFacts) -> bool {
+    a.devices.iter().any(|device| b.devices.iter().any(|other| other.number == device.number))
 }
 
-fn with_what_is_below(device: &DeviceFacts) -> String {
-    match device.below.is_empty() {
-        true => device.name.clone(),
-        false => format!("{} (which is on {})", device.name, device.below.join(", ")),
+fn name_of(mount: &MountFacts) -> &str {
+    mount.device().map_or("", |device| device.name.as_str())
+}
+
+fn with_what_is_below(mount: &MountFacts) -> String {
+    let below: Vec<&str> = mount.devices.iter().skip(1).map(|device| device.name.as_str()).collect();
+    match below.is_empty() {
+        true => name_of(mount).to_owned(),
+        false => format!("{} (which is on {})", name_of(mount), below.join(", ")),
     }
 }

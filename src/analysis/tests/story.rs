@@ -138,7 +138,7 @@ impl Story {
             }
             if let Some(factor) = self.observed {
                 let factor = factor * self.mixes.len() as f64;
-                say("node", Record::Event(Event::Host(host("sdb", clock(9), second, factor))));
+                say("node", Record::Event(Event::Host(Box::new(host("sdb", clock(9), second, factor)))));
             }
         }
         for instance in 0..self.mixes.len() {
@@ -171,13 +171,17 @@ impl Story {
             data_dir: "/mnt/dut/data".into(),
             address: "/mnt/dut/s".into(),
             initialized: true,
+            cpus: "0-3".into(),
         };
         let (offset_ns, bound_ns) = (clock(instance), self.bound_ns);
         let first = if self.same_seeds { 0 } else { instance as u64 * 4 };
         let host = name(instance);
         say(&host, Record::Clock { offset_ns, bound_ns });
         say(&host, Record::Event(Event::ServerReady(ready)));
-        say(&host, Record::Event(Event::LoadReady { streams: (first..first + 4).collect() }));
+        say(
+            &host,
+            Record::Event(Event::LoadReady { streams: (first..first + 4).collect(), cpus: String::new() }),
+        );
     }
 
     fn started(&self) -> Record {
@@ -218,7 +222,7 @@ impl Story {
             at_ns: T0_NS + clock(instance) + second * SECOND_NS,
             counters: counters.map(|(name, value)| (name.to_owned(), value)).into(),
         };
-        say(&host_name, Record::Event(Event::Host(host("vdb", clock(instance), second, 1.0))));
+        say(&host_name, Record::Event(Event::Host(Box::new(host("vdb", clock(instance), second, 1.0)))));
         say(&host_name, Record::Event(Event::Server(sample)));
         if second < self.seconds {
             let mut latency = LatencyHistogram::new();
@@ -286,7 +290,7 @@ fn host(device: &str, clock_ns: i64, second: i64, factor: f64) -> HostSample {
             flushes: None,
         }],
         cpu: CpuCounters { user: 60 * n, idle: 140 * n, ..CpuCounters::default() },
-        io_pressure: None,
+        ..HostSample::default()
     }
 }
 
@@ -296,6 +300,6 @@ fn observer_facts() -> ObserverFacts {
         kernel: "Linux 6".into(),
         cpus: 8,
         memory_bytes: 1 << 34,
-        device: DeviceFacts { name: "sdb".into(), number: "8:16".into(), ..DeviceFacts::default() },
+        devices: vec![DeviceFacts { name: "sdb".into(), number: "8:16".into(), ..DeviceFacts::default() }],
     }
 }

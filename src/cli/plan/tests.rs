@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::plan::resolve::resolve;
-use crate::protocol::facts::{DeviceFacts, MountFacts, TargetFacts, TargetState};
+use crate::protocol::facts::{DeviceFacts, LimitFacts, MountFacts, PlatformFacts, TargetFacts, TargetState};
 use crate::spec::{parse_hardware, parse_profile};
 
 fn plan(hardware: &str, overrides: &[&str]) -> Plan {
@@ -21,7 +21,8 @@ fn facts(free_bytes: u64, dataset: DatasetState, version: &str) -> HostFacts {
         filesystem: "ext4".into(),
         source: "/dev/vdb".into(),
         options: "rw".into(),
-        device: Some(device),
+        devices: vec![device],
+        spread_over: Vec::new(),
     };
     HostFacts {
         hostname: "h".into(),
@@ -55,6 +56,8 @@ fn facts(free_bytes: u64, dataset: DatasetState, version: &str) -> HostFacts {
         dataset_bytes: 0,
         journal_mount: None,
         socket_path: "/mnt/dut/s".into(),
+        platform: PlatformFacts::default(),
+        limits: LimitFacts::default(),
     }
 }
 

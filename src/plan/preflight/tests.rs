@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::plan::resolve::resolve;
-use crate::protocol::facts::{DeviceFacts, TargetFacts};
+use crate::protocol::facts::{DeviceFacts, LimitFacts, PlatformFacts, TargetFacts};
 use crate::spec::{parse_hardware, parse_profile};
 
 pub(super) fn plan(pool: &str, overrides: &[&str]) -> Plan {
@@ -41,11 +41,12 @@ pub(super) fn facts() -> HostFacts {
                 filesystem: "ext4".into(),
                 source: "/dev/sdx".into(),
                 options: "rw".into(),
-                device: Some(DeviceFacts {
+                devices: vec![DeviceFacts {
                     name: "sdx".into(),
                     number: "8:16".into(),
                     ..DeviceFacts::default()
-                }),
+                }],
+                spread_over: Vec::new(),
             }),
             free_bytes: 100 << 30,
             total_bytes: 100 << 30,
@@ -61,6 +62,8 @@ pub(super) fn facts() -> HostFacts {
         journal_mount: None,
         dataset_bytes: 0,
         socket_path: "/mnt/dut/drivestone/x/run/s".into(),
+        platform: PlatformFacts::default(),
+        limits: LimitFacts::default(),
     }
 }
 
@@ -101,7 +104,7 @@ fn refusals_and_warnings_read_well() {
     show("blocked", &good, &|f| f.target.blocked_at = Some("/mnt".into()));
     show("tmpfs", &good, &|f| mount(f).filesystem = "tmpfs".into());
     show("nfs", &good, &|f| mount(f).filesystem = "nfs4".into());
-    show("no device", &good, &|f| mount(f).device = None);
+    show("no device", &good, &|f| mount(f).devices.clear());
     show("no mount", &good, &|f| f.target.mount = None);
     show("too small", &good, &|f| f.target.free_bytes = 900 << 20);
     show("small but half-loaded", &good, &|f| {

@@ -13,7 +13,7 @@ pub(super) type Values<'a> = Vec<(String, Vec<&'a str>)>;
 
 /// What the hosts differ in, with the values of each.
 pub(super) fn differences(hosts: &Hosts) -> Vec<(&'static str, Values<'_>)> {
-    let device = |facts: &HostFacts| mount(facts).and_then(|mount| mount.device.clone());
+    let device = |facts: &HostFacts| mount(facts).and_then(|mount| mount.device().cloned());
     let all = [
         ("architecture", exact(hosts, |facts| Some(facts.architecture.clone()))),
         ("processors", exact(hosts, |facts| Some(processors(facts)))),

@@ -20,6 +20,7 @@ pub(super) fn load(spec: &ProfileSpec) -> LoadPlan {
         settle: SETTLE,
         ramp: spec.load.ramp.map(|ramp| RampPlan { p99_ns: u64::from(ramp.p99_ms.get()) * 1_000_000 }),
         sysbench_prepare: String::new(),
+        cpus: Vec::new(),
     }
 }
 

@@ -77,7 +77,7 @@ fn refusals_and_warnings_of_several_hosts_read_well() {
         h[1].1.memory_available_bytes = 4 << 30;
         h[2].1.architecture = "aarch64".into();
         mount(&mut h[0].1).filesystem = "xfs".into();
-        let device = mount(&mut h[0].1).device.as_mut().unwrap();
+        let device = mount(&mut h[0].1).devices.first_mut().unwrap();
         device.size_bytes = Some(400_000_000_000);
         device.rotational = Some(true);
         device.model = Some("Disk ".into());
