@@ -2,6 +2,7 @@
 
 pub mod chart;
 mod document;
+mod environments;
 mod fleet;
 mod fleet_charts;
 mod grid;
@@ -21,6 +22,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::analysis::ResultAnalysis;
+pub use environments::{environments_as_json, render_environments};
 
 /// A form of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
