@@ -6,9 +6,9 @@ use std::fs;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::journal::Journal;
 use super::{Fleet, PATIENCE, is_agent};
 use crate::e2e::complete::secret_in;
+use crate::e2e::journal::Journal;
 use crate::e2e::lab::{first_run, holds, number};
 use crate::e2e::processes::{Process, until};
 use crate::e2e::running::Running;
