@@ -32,9 +32,25 @@ impl Mount {
     /// An ext4 filesystem of `size` (such as `300M`) in a file beside `folder`, or None after saying that the
     /// test is skipped.
     pub fn ext4(folder: &Path, size: &str) -> Option<Self> {
-        let make = require("mkfs.ext4")?;
+        Self::in_a_file(folder, size, &["mkfs.ext4", "-q"])
+    }
+
+    /// The same with XFS.
+    pub fn xfs(folder: &Path, size: &str) -> Option<Self> {
+        Self::in_a_file(folder, size, &["mkfs.xfs", "-q"])
+    }
+
+    /// The same with btrfs.
+    pub fn btrfs(folder: &Path, size: &str) -> Option<Self> {
+        Self::in_a_file(folder, size, &["mkfs.btrfs", "-q"])
+    }
+
+    fn in_a_file(folder: &Path, size: &str, mkfs: &[&str]) -> Option<Self> {
+        let make = require(mkfs[0])?;
         let image = folder.with_extension("image");
-        let made = Command::new(make).arg("-q").arg(&image).arg(size).output().unwrap();
+        let truncated = Command::new("truncate").args(["-s", size]).arg(&image).status().unwrap();
+        assert!(truncated.success(), "{truncated}");
+        let made = Command::new(make).args(&mkfs[1..]).arg(&image).output().unwrap();
         assert!(made.status.success(), "{made:?}");
         Some(run(Command::new("mount").args(["-o", "loop"]).arg(image), folder))
     }
