@@ -10,7 +10,7 @@ mod html;
 mod imported;
 mod json;
 mod load;
-mod number;
+pub mod number;
 mod run_charts;
 #[cfg(test)]
 mod sample;

@@ -98,8 +98,8 @@ fn on_a_loop_device(filesystem: &str, make: impl FnOnce(&Path) -> Option<Mount>)
     assert!(devices[0]["detail"].as_str().unwrap().contains("d.image"), "{mount}");
     // The file lies on the disk of the build, or on what that is on.
     assert!(devices.len() >= 2, "{mount}");
-    let sampled = journal.events("host").map(|(.., sample)| sample["disks"].as_array().unwrap().len());
-    assert!(sampled.clone().all(|disks| disks == devices.len()), "{:?}", sampled.collect::<Vec<_>>());
+    let mut samples = journal.events("host").map(|(.., sample)| sample["disks"].as_array().unwrap().len());
+    assert!(samples.all(|disks| disks == devices.len()), "a sample lacks some of {devices:?}");
     assert_eq!(run["device_name"], devices[0]["name"]);
     assert_eq!(holds(run, "page_cache_bypassed"), true, "{}", run["findings"]);
     let layers = layers(run);

@@ -1,6 +1,9 @@
 //! Small filesystems that a test can fill or set read-only. Only root can mount.
 
+use std::env;
+use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,11 +11,25 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::geteuid;
 
-use super::require::{require, require_that};
+use super::require::require;
 
 /// Whether this test may mount. When not, it says that the test is skipped; with CI=true it fails.
 pub fn may_mount() -> bool {
     require_that(geteuid().is_root(), "root, to mount").is_some()
+}
+
+/// Goes on when the machine has something other than a program; else None after saying that the test is skipped.
+///
+/// # Panics
+/// When it is missing and CI=true.
+pub fn require_that(is_there: bool, what: &str) -> Option<()> {
+    if is_there {
+        return Some(());
+    }
+    assert!(env::var_os("CI").as_deref() != Some(OsStr::new("true")), "this test needs {what}");
+    let name = std::thread::current().name().unwrap_or("a test").to_owned();
+    std::io::stderr().write_all(format!("SKIPPED: {name}: needs {what}\n").as_bytes()).unwrap();
+    None
 }
 
 /// A mounted filesystem, unmounted when dropped.
