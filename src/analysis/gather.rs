@@ -113,8 +113,8 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
     }
     gathered.finish_run();
     shorten(&mut gathered.notes);
-    gathered.notes.extend(wear::silence(&gathered.runs, gathered.several));
     gathered.notes.extend(reader.damage().map(str::to_owned));
+    gathered.notes.extend(wear::silence(&gathered.runs, gathered.several));
     Ok(gathered)
 }
 

@@ -194,7 +194,11 @@ fn an_observers_drive_is_that_of_all_transactions() {
     let result = told(&story, [Some(silent(10)), Some(silent(20))], of_observer);
     let run = &result.runs[0];
     let own = &run.wear.as_ref().unwrap().drives[0];
-    assert_eq!((own.host.as_str(), own.observed, own.transactions), ("node", true, 10_800), "one has no warm-up");
+    assert_eq!(
+        (own.host.as_str(), own.observed, own.transactions),
+        ("node", true, 10_800),
+        "one has no warm-up"
+    );
     let each = 57_344_000.0 / 10_800.0;
     assert_eq!((own.host_written_per_transaction, own.seconds), (Some(each), Some(10.0)));
     let healthy = finding(run, "drives_healthy");
