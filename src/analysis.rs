@@ -20,6 +20,7 @@ mod series;
 mod source;
 #[cfg(test)]
 mod tests;
+mod wear;
 mod window;
 
 use std::path::Path;
@@ -43,6 +44,7 @@ pub use fleet::{
 pub use load::{LoadAnalysis, OpenLoop, SettledServer, StatementLatency, ThreadFairness};
 pub use ramp::{RampAnalysis, RampStep};
 pub use source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
+pub use wear::{Change, DriveWear, Growth, HostHeat, LEAST_UNITS, SilentHost, WearAnalysis};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, Serialize)]
@@ -228,6 +230,8 @@ pub struct RunAnalysis {
     pub others_print: Option<OthersPrint>,
     /// Statements, threads, arrivals, and what lay before the run.
     pub load: LoadAnalysis,
+    /// Drives and processors before and after; `None` when nobody asked them.
+    pub wear: Option<WearAnalysis>,
     /// What may be concluded.
     pub findings: Vec<Finding>,
     /// What a log tells, when the run was imported: it has no figures of drivestone's, no findings.

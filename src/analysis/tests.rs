@@ -3,6 +3,7 @@
 mod ends;
 mod load;
 mod story;
+mod wear;
 
 use super::*;
 use story::Story;

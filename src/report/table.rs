@@ -12,6 +12,7 @@ use super::imported;
 use super::load;
 use super::number::{self, or_missing};
 use super::visible::visible;
+use super::wear;
 use crate::analysis::{Figures, ImportedRun, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis, Source};
 use crate::stats::device::DeviceRates;
 
@@ -151,6 +152,11 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     }
     if run.figures.is_some() {
         out += &anatomy(run);
+        out.push('\n');
+    }
+    if let Some(grid) = wear::grid(run) {
+        out += &grid_text(&grid);
+        wear::statements(run).iter().for_each(|statement| out += &wrapped(statement));
         out.push('\n');
     }
     let findings = run.findings.iter().map(|finding| {
