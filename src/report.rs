@@ -1,6 +1,7 @@
 //! What people read: tables and charts made from analyses, and from nothing else.
 
 pub mod chart;
+mod devices;
 mod document;
 mod fleet;
 mod fleet_charts;
@@ -9,6 +10,7 @@ mod html;
 mod imported;
 mod json;
 mod load;
+mod machine;
 mod number;
 mod run_charts;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(super) mod fleet;
 mod imported;
+pub(super) mod machine;
 mod ramp;
 
 use std::collections::BTreeMap;
@@ -99,7 +100,7 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         series: (-10..seconds).map(second).collect(),
         percentiles: percentiles(),
         segments: Vec::new(),
-        per_instance: Vec::new(),
+        per_instance: vec![machine::instance(seconds)],
         observers: Vec::new(),
         fairness: None,
         others_print: None,
@@ -178,11 +179,13 @@ fn figures(seconds: f64) -> Figures {
 pub(super) fn run_without_telemetry() -> RunAnalysis {
     let mut run = run(60);
     run.device_name = None;
+    run.per_instance.clear();
     if let Some(figures) = &mut run.figures {
         (figures.device, figures.cpu, figures.anatomy) = (None, None, IoAnatomy::default());
     }
     for point in &mut run.series {
         (point.device, point.cpu, point.io_some, point.io_full) = (None, None, None, None);
+        (point.page_cache_bytes, point.available_bytes) = (None, None);
         (point.misses_per_s, point.dirty_share, point.checkpoint_age_bytes) = (None, None, None);
     }
     run
@@ -221,6 +224,8 @@ fn second(second: i64) -> SecondPoint {
         cpu: Some(cpu(level)),
         io_some: Some((0.82 + 0.05 * noise(second, 4)) * level),
         io_full: Some((0.31 + 0.05 * noise(second, 5)) * level),
+        page_cache_bytes: Some(2.1e9 + 1e5 * second as f64),
+        available_bytes: Some(2.4e11),
         misses_per_s: Some(8_120.0 * level),
         dirty_share: Some(0.32 + 0.1 * (second as f64 / 30.0).sin()),
         checkpoint_age_bytes: Some(90_000_000 + (second % 20) * 1_400_000),
