@@ -71,7 +71,7 @@ pub(super) fn stack_text(run: &RunAnalysis) -> Option<String> {
         .collect();
     let mut text = format!("{}.", levels.join(", on "));
     if !each.is_empty() {
-        text += &format!(" For each byte of {headline} {}", each.join(", "));
+        text += &format!(" For each byte of {headline}, {}", each.join(", "));
         if each.len() > 1 {
             let all = [stack.read_multiplication, stack.write_multiplication];
             text += &match all {

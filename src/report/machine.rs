@@ -114,11 +114,13 @@ fn limits(limits: &LimitFacts, stack: &StackAnalysis) -> String {
     );
     parts.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", number::bytes(bytes as f64))));
     parts.extend(limits.io.iter().map(|limit| io_limit(limit, stack)));
-    let cpus = match limits.cpus.as_str() {
-        "" => String::new(),
-        cpus => format!("processors {cpus}; "),
+    let others = match (parts.is_empty(), limits.cpus.is_empty()) {
+        (true, true) => "none".to_owned(),
+        (true, false) => "no others".to_owned(),
+        _ => parts.join(", "),
     };
-    format!("{cpus}{}", if parts.is_empty() { "no others".to_owned() } else { parts.join(", ") })
+    let cpus = if limits.cpus.is_empty() { String::new() } else { format!("processors {}; ", limits.cpus) };
+    format!("{cpus}{others}")
 }
 
 fn io_limit(limit: &IoLimit, stack: &StackAnalysis) -> String {

@@ -6,12 +6,12 @@ use crate::protocol::sample::MeasuredProcess;
 
 /// Bytes read at the device and by the measurement's processes agree within this share.
 const READ_SHARE: f64 = 0.02;
-/// Or within this, bytes a second: a filesystem looks up its own tables.
-const READ_BYTES_PER_S: f64 = 100e3;
+/// Or within this, bytes a second: a filesystem looks up its own tables, and writes them.
+const FEW_BYTES_PER_S: f64 = 100e3;
 /// Bytes written agree within this share: those that go through the page cache are counted when they enter it.
 const WRITE_SHARE: f64 = 0.05;
-/// Or within this, bytes a second: the journal and the tables of the filesystem are nobody's.
-const WRITE_BYTES_PER_S: f64 = 1e6;
+/// Or within a block for each sync beside the few bytes: the journal of the filesystem is no process's.
+const BLOCK_BYTES: f64 = 4096.0;
 
 /// One direction, bytes a second.
 struct Direction {
@@ -103,6 +103,9 @@ fn directions(evidence: &Evidence) -> Result<[Direction; 2], &'static str> {
     if !own.iter().any(|own| own.process == MeasuredProcess::Server) {
         return Err(evidence.not_sampled("what the server's process read and wrote is not known"));
     }
+    let seconds = evidence.server.map(|ends| ends.seconds());
+    let syncs = evidence.growth("Innodb_data_fsyncs").zip(seconds);
+    let syncs_per_s = syncs.map_or(0.0, |(syncs, seconds)| syncs / seconds);
     let sum = |of: fn(&ProcessRates) -> f64| own.iter().map(of).sum::<f64>();
     Ok([
         Direction {
@@ -110,14 +113,14 @@ fn directions(evidence: &Evidence) -> Result<[Direction; 2], &'static str> {
             device: device.read_kb_per_s * 1024.0,
             own: sum(|own| own.read_bytes_per_s),
             share: READ_SHARE,
-            floor: READ_BYTES_PER_S,
+            floor: FEW_BYTES_PER_S,
         },
         Direction {
             verb: "written",
             device: device.write_kb_per_s * 1024.0,
             own: sum(|own| own.write_bytes_per_s),
             share: WRITE_SHARE,
-            floor: WRITE_BYTES_PER_S,
+            floor: FEW_BYTES_PER_S + BLOCK_BYTES * syncs_per_s,
         },
     ])
 }
