@@ -1,5 +1,6 @@
 //! From a journal to conclusions: runs with their figures, series and findings.
 
+mod differences;
 mod environment;
 mod figures;
 mod findings;
@@ -26,13 +27,16 @@ mod window;
 use std::path::Path;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::plan::Plan;
 use crate::result::ResultError;
 use crate::result::bundle::{StoredPlan, read_plan};
 use crate::result::import::read_import;
+use crate::result::redact::Redaction;
 pub use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
+pub use differences::{EnvironmentComparison, EnvironmentDifference, compare_environments};
 pub use figures::{Figures, IoAnatomy, LatencySummary};
 pub use fleet::{
     Fairness, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond, OthersPrint,
@@ -78,16 +82,37 @@ pub struct ResultAnalysis {
 /// When it is not a result that this version reads. A damaged journal is no error: it is noted, and what
 /// stands before the damage counts.
 pub fn analyze(result: &Path) -> Result<ResultAnalysis, ResultError> {
+    analyze_as(result, None)
+}
+
+/// The same without the names of hosts and drives; the log of an imported result is not searched for any.
+///
+/// # Errors
+/// Also when what is left without the names cannot be read.
+pub fn analyze_redacted(result: &Path, redaction: &Redaction) -> Result<ResultAnalysis, ResultError> {
+    let analysis = analyze_as(result, Some(redaction))?;
+    Ok(ResultAnalysis { path: redaction.text(&analysis.path), ..analysis })
+}
+
+fn analyze_as(result: &Path, redaction: Option<&Redaction>) -> Result<ResultAnalysis, ResultError> {
     if let Some(import) = read_import(result)? {
         return Ok(imported::conclude(result, import));
     }
-    let StoredPlan { plan, crc32 } = read_plan(result)?;
-    conclude(result, plan, crc32)
+    let StoredPlan { mut plan, crc32 } = read_plan(result)?;
+    if let Some(redaction) = redaction {
+        plan = redacted(redaction, &plan, result)?;
+    }
+    conclude(result, plan, crc32, redaction)
 }
 
 /// The conclusions from a journal that followed this plan.
-fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis, ResultError> {
-    let gathered = gather::gather(result, &plan, plan_crc32)?;
+fn conclude(
+    result: &Path,
+    plan: Plan,
+    plan_crc32: u32,
+    redaction: Option<&Redaction>,
+) -> Result<ResultAnalysis, ResultError> {
+    let gathered = gather::gather(result, &plan, plan_crc32, redaction)?;
     let (outcome, reason) = outcome::of_result(&gathered);
     let runs: Vec<RunAnalysis> =
         gathered.runs.iter().map(|run| run::analyze_run(run, &gathered, &plan)).collect();
@@ -104,6 +129,19 @@ fn conclude(result: &Path, plan: Plan, plan_crc32: u32) -> Result<ResultAnalysis
         notes: gathered.notes,
         source: Source::Measured(Box::new(plan)),
     })
+}
+
+/// What is stored in a result, without the names.
+fn redacted<T: Serialize + DeserializeOwned>(
+    redaction: &Redaction,
+    stored: &T,
+    result: &Path,
+) -> Result<T, ResultError> {
+    let failed = |error: serde_json::Error| ResultError::NotRedacted {
+        path: result.to_path_buf(),
+        reason: error.to_string(),
+    };
+    redaction.apply(stored).map_err(failed)
 }
 
 /// The dataset of the first instance that completed one: all load the same.

@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod clean;
+mod env;
 mod exit;
 mod import;
 mod machines;
@@ -52,6 +53,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(run) => run::run(&run),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(report) => report::report(&report),
+        Command::Env(arguments) => env::env(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),

@@ -1,5 +1,6 @@
 //! The plan: hardware × test profile, resolved to plain numbers. Nothing in it is optional any more.
 
+pub mod discover;
 pub mod estimate;
 pub mod granted;
 pub mod load_options;

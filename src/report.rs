@@ -3,6 +3,7 @@
 pub mod chart;
 mod devices;
 mod document;
+mod environments;
 mod fleet;
 mod fleet_charts;
 mod grid;
@@ -23,6 +24,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::analysis::ResultAnalysis;
+pub use environments::{environments_as_json, render_environments};
 
 /// A form of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

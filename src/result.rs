@@ -5,6 +5,7 @@ pub mod import;
 pub mod journal;
 pub mod line;
 pub mod reader;
+pub mod redact;
 
 use std::path::PathBuf;
 
@@ -152,6 +153,14 @@ pub enum ResultError {
         /// Which file or folder.
         path: PathBuf,
         /// What is missing or wrong.
+        reason: String,
+    },
+    /// What is left without the names cannot be read.
+    #[error("{path} cannot be redacted: a host's name is also a word of the journal's own ({reason})")]
+    NotRedacted {
+        /// Which result.
+        path: PathBuf,
+        /// Where it fails.
         reason: String,
     },
 }

@@ -17,8 +17,10 @@ mod e2e {
     mod hosts;
     mod import;
     mod interrupt;
+    mod journal;
     mod kill;
     mod lab;
+    mod limited;
     mod mount;
     mod outage;
     mod page;

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const SERVER: [&str; 3] = ["mariadbd", "mariadb-install-db", "my_print_defaults"];
-const TEST_PROGRAMS: [&str; 13] = [
+const TEST_PROGRAMS: [&str; 16] = [
     "chromium",
     "mkfs.ext4",
     "losetup",
@@ -24,6 +24,9 @@ const TEST_PROGRAMS: [&str; 13] = [
     "sshd",
     "pgrep",
     "sysbench",
+    "mkfs.xfs",
+    "mkfs.btrfs",
+    "iostat",
 ];
 const LINKER: &str = "echo /usr/lib/libc.a";
 

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use super::DatasetAnalysis;
 use super::gather_run::{GatheredRun, Member};
+use super::redacted;
 use crate::plan::Plan;
 use crate::protocol::Event;
 use crate::protocol::event::{ServerReady, Settled};
 use crate::protocol::facts::{DeviceFacts, HostFacts, ObserverFacts};
 use crate::result::reader::{JournalReader, journal_path};
+use crate::result::redact::Redaction;
 use crate::result::{COORDINATOR, Ending, HostStart, Record, ResultError};
 
 /// Everything that a journal says, in the order of a result.
@@ -73,7 +75,12 @@ impl GatheredHost {
 ///
 /// # Errors
 /// When it is not a journal.
-pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, ResultError> {
+pub fn gather(
+    result: &Path,
+    plan: &Plan,
+    plan_crc32: u32,
+    redaction: Option<&Redaction>,
+) -> Result<Gathered, ResultError> {
     let mut reader = JournalReader::open(&journal_path(result))?;
     let mut gathered = Gathered {
         started: String::new(),
@@ -86,6 +93,10 @@ pub fn gather(result: &Path, plan: &Plan, plan_crc32: u32) -> Result<Gathered, R
     };
     let mut run_is_open = false;
     for (entry, bytes) in reader.by_ref() {
+        let entry = match redaction {
+            Some(redaction) => redacted(redaction, &entry, result)?,
+            None => entry,
+        };
         if entry.seq == 0 {
             gathered.started = whole_seconds(&entry.utc);
         }

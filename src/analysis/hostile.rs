@@ -20,7 +20,7 @@ fn analyzed(folder: &std::path::Path, plan: &Plan, entries: &[String]) -> Option
     let parsed: Result<Vec<Entry>, _> = entries.iter().map(|entry| serde_json::from_str(entry)).collect();
     let journal: Vec<u8> = parsed.ok()?.iter().flat_map(|entry| line::encode(entry).unwrap()).collect();
     std::fs::write(folder.join("journal.jsonl"), journal).unwrap();
-    conclude(&folder.join("journal.jsonl"), plan.clone(), 0).ok()
+    conclude(&folder.join("journal.jsonl"), plan.clone(), 0, None).ok()
 }
 
 /// Where numbers stand in a text.

@@ -52,6 +52,8 @@ pub enum Command {
     Run(Run),
     /// Report results again, at any time and on any machine
     Report(Report),
+    /// Show what the environments of two results differ in
+    Env(Env),
     /// Read a log of sysbench's into a result, to be reported beside others
     Import(Import),
     /// List the virtual machines that crashed runs left on hypervisors, and remove them
@@ -123,6 +125,29 @@ pub struct Report {
     /// File to write [default: standard output]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Put host-1, serial-1, … in place of host names, serial numbers and world-wide names
+    #[arg(long)]
+    pub redact: bool,
+}
+
+/// Arguments of `env`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Compared are the plans, the hosts, the devices below the data directories, and the servers with all
+their variables. What changes with every start, such as process ids and free space, is left out.")]
+pub struct Env {
+    /// A result: a folder that `run` left
+    #[arg(value_name = "RESULT")]
+    pub first: PathBuf,
+    /// Another one
+    #[arg(value_name = "RESULT")]
+    pub second: PathBuf,
+    /// Print the differences as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Put host-1, serial-1, … in place of host names, serial numbers and world-wide names
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// Arguments of `import`.

@@ -5,15 +5,23 @@ use std::path::Path;
 use super::arguments::{Format, Report};
 use super::exit::{self, Failure};
 use super::output;
-use crate::analysis::{ResultAnalysis, analyze};
+use crate::analysis::{ResultAnalysis, Source, analyze, analyze_redacted};
 use crate::durable;
 use crate::report;
 use crate::result::bundle;
+use crate::result::redact::Redaction;
 
 /// Reports results.
 pub fn report(arguments: &Report) -> Result<(), Failure> {
-    let results =
-        arguments.results.iter().map(|path| Ok(analyze(path)?)).collect::<Result<Vec<_>, Failure>>()?;
+    let redaction = arguments.redact.then(|| Redaction::of_results(&arguments.results)).transpose()?;
+    let analyzed = arguments.results.iter().map(|path| match &redaction {
+        Some(redaction) => analyze_redacted(path, redaction),
+        None => analyze(path),
+    });
+    let results = analyzed.collect::<Result<Vec<_>, _>>()?;
+    if arguments.redact && results.iter().any(|result| matches!(result.source, Source::Imported(_))) {
+        output::warning("what imported logs say of hosts and drives is not redacted; look at the report");
+    }
     let format = match arguments.format.unwrap_or_else(|| named_by(arguments.out.as_deref())) {
         Format::Table => report::Format::Table,
         Format::Html => report::Format::Html,

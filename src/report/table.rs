@@ -245,8 +245,18 @@ fn listed(title: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
     if table.is_empty() { format!("{title}: none\n") } else { format!("{title}\n{}", text(&table)) }
 }
 
+/// A ruled table of facts, whose values are broken into lines where they are long.
+pub(super) fn fact_table(headers: [&str; 3], rows: impl Iterator<Item = [String; 3]>) -> String {
+    let mut table = ruled(&headers);
+    table.add_rows(rows);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, u16::from(index != headers.len() - 1)));
+    }
+    text(&table)
+}
+
 /// A paragraph within the width.
-fn wrapped(paragraph: &str) -> String {
+pub(super) fn wrapped(paragraph: &str) -> String {
     let mut table = Table::new();
     table.load_style(BARE).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     table.add_row([paragraph]);

@@ -8,7 +8,7 @@ use super::lab::Lab;
 #[test]
 fn help_is_worth_reading() {
     let lab = Lab::without_server();
-    for subcommand in ["", "check", "plan", "run", "report", "import", "completions", "man"] {
+    for subcommand in ["", "check", "plan", "run", "report", "env", "import", "completions", "man"] {
         let arguments: Vec<&str> =
             [subcommand, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let output = lab.output(&arguments);

@@ -2,7 +2,6 @@
 
 mod clocks;
 mod faults;
-mod journal;
 mod refused;
 mod sixteen;
 mod ssh;
@@ -18,11 +17,11 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::hosts::Hosts;
+use super::journal::Journal;
 use super::lab::Lab;
 use super::processes::{self, Process, until};
 use super::require::require;
 use super::running::Running;
-use journal::Journal;
 
 /// Longest wait for a run. A limit for a machine that hangs, not a measure of speed.
 const PATIENCE: Duration = Duration::from_secs(240);

@@ -1,9 +1,6 @@
 //! Small filesystems that a test can fill or set read-only. Only root can mount.
 
-use std::env;
-use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,20 +8,11 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::geteuid;
 
-use super::require::require;
+use super::require::{require, require_that};
 
 /// Whether this test may mount. When not, it says that the test is skipped; with CI=true it fails.
 pub fn may_mount() -> bool {
-    if geteuid().is_root() {
-        return true;
-    }
-    assert!(
-        env::var_os("CI").as_deref() != Some(OsStr::new("true")),
-        "this test has to run as root, to mount"
-    );
-    let name = std::thread::current().name().unwrap_or("a test").to_owned();
-    std::io::stderr().write_all(format!("SKIPPED: {name}: only root can mount\n").as_bytes()).unwrap();
-    false
+    require_that(geteuid().is_root(), "root, to mount").is_some()
 }
 
 /// A mounted filesystem, unmounted when dropped.

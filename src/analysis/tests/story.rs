@@ -94,7 +94,7 @@ pub fn conclude_records(plan: Plan, lines: Vec<Line>) -> ResultAnalysis {
     lines.into_iter().for_each(|(from, record)| bundle.append(&from, record).unwrap());
     bundle.close();
     let crc32 = crc32fast::hash(&std::fs::read(folder.join("plan.json")).unwrap());
-    conclude(&folder, plan, crc32).unwrap()
+    conclude(&folder, plan, crc32, None).unwrap()
 }
 
 pub fn name(instance: usize) -> String {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::journal::Journal;
 use super::{Fleet, LEFT_ALONE, PATIENCE, is_agent};
+use crate::e2e::journal::Journal;
 use crate::e2e::lab::{code, first_run, holds, number};
 use crate::e2e::processes::{Process, until};
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::journal::Journal;
 use super::{Fleet, PATIENCE};
+use crate::e2e::journal::Journal;
 use crate::e2e::lab::code;
 use crate::e2e::processes::{Process, until};
 use crate::e2e::running::Running;

@@ -2,8 +2,8 @@
 
 use nix::sys::signal::Signal;
 
-use super::journal::Journal;
 use super::{Fleet, PATIENCE};
+use crate::e2e::journal::Journal;
 use crate::e2e::lab::code;
 use crate::e2e::processes::Process;
 

@@ -6,9 +6,9 @@ use std::fs;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::journal::Journal;
 use super::{Fleet, PATIENCE, is_agent};
 use crate::e2e::complete::secret_in;
+use crate::e2e::journal::Journal;
 use crate::e2e::lab::{first_run, holds, number};
 use crate::e2e::processes::{Process, until};
 use crate::e2e::running::Running;
@@ -47,6 +47,27 @@ fn all_at_once(fleet: &Fleet) {
     assert_eq!(streams.iter().collect::<BTreeSet<_>>().len(), 8, "{streams:?}");
     assert_bundle_is_whole(fleet);
     assert_adds_up(&fleet.lab.result("out"));
+    assert_nobody_is_named(fleet);
+}
+
+/// A report for publishing has no host's name in it, and the others' figures.
+fn assert_nobody_is_named(fleet: &Fleet) {
+    let text = |arguments: &[&str]| {
+        let output = fleet.lab.output(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for format in ["table", "html", "json"] {
+        let named = text(&["report", "out", "--format", format]);
+        let redacted = text(&["report", "out", "--format", format, "--redact"]);
+        assert!(FOUR.iter().all(|host| named.contains(host)), "{format}");
+        assert!(!FOUR.iter().any(|host| redacted.contains(host)), "{format}: {redacted}");
+        assert!(redacted.contains("host-4"), "{format}");
+    }
+    let same = text(&["env", "out", "out"]);
+    assert!(same.contains("are the same in all"), "{same}");
+    let compared: Value = serde_json::from_str(&text(&["env", "out", "out", "--json", "--redact"])).unwrap();
+    assert!(number(&compared["compared"]) > 500, "{compared}");
 }
 
 /// What the report says of all is what it says of each, added up.
