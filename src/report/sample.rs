@@ -24,6 +24,7 @@ use crate::workload::statement::StatementKind;
 use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 
 pub(super) use imported::imported;
+pub(super) use machine::run_without_telemetry;
 pub(super) use ramp::ramp;
 
 /// A result as planned, with one run of 60 s.
@@ -173,22 +174,6 @@ fn figures(seconds: f64) -> Figures {
         cpu: Some(cpu(1.0)),
         anatomy: anatomy(),
     }
-}
-
-/// A run on a host that tells nothing.
-pub(super) fn run_without_telemetry() -> RunAnalysis {
-    let mut run = run(60);
-    run.device_name = None;
-    run.per_instance.clear();
-    if let Some(figures) = &mut run.figures {
-        (figures.device, figures.cpu, figures.anatomy) = (None, None, IoAnatomy::default());
-    }
-    for point in &mut run.series {
-        (point.device, point.cpu, point.io_some, point.io_full) = (None, None, None, None);
-        (point.page_cache_bytes, point.available_bytes) = (None, None);
-        (point.misses_per_s, point.dirty_share, point.checkpoint_age_bytes) = (None, None, None);
-    }
-    run
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {

@@ -1,12 +1,28 @@
 //! A made-up host with a stack of devices.
 
-use super::{figures, rates};
+use super::{figures, rates, run};
 use crate::analysis::{
-    FrequencyFigures, InstanceAnalysis, LayerAnalysis, MachineAnalysis, MemoryFigures, NetworkRates,
-    PressureShares, ProcessRates, StackAnalysis, StallShares,
+    FrequencyFigures, InstanceAnalysis, IoAnatomy, LayerAnalysis, MachineAnalysis, MemoryFigures,
+    NetworkRates, PressureShares, ProcessRates, RunAnalysis, StackAnalysis, StallShares,
 };
 use crate::protocol::facts::{DeviceKind, IoLimit, LimitFacts};
 use crate::protocol::sample::MeasuredProcess;
+
+/// A run on a host that tells nothing.
+pub(in crate::report) fn run_without_telemetry() -> RunAnalysis {
+    let mut run = run(60);
+    run.device_name = None;
+    run.per_instance.clear();
+    if let Some(figures) = &mut run.figures {
+        (figures.device, figures.cpu, figures.anatomy) = (None, None, IoAnatomy::default());
+    }
+    for point in &mut run.series {
+        (point.device, point.cpu, point.io_some, point.io_full) = (None, None, None, None);
+        (point.page_cache_bytes, point.available_bytes) = (None, None);
+        (point.misses_per_s, point.dirty_share, point.checkpoint_age_bytes) = (None, None, None);
+    }
+    run
+}
 
 /// The only instance of a run.
 pub(super) fn instance(seconds: i64) -> InstanceAnalysis {
