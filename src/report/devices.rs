@@ -157,3 +157,39 @@ pub(super) fn below_grid(run: &RunAnalysis) -> Option<Grid> {
         labels: 2,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn the_devices_of_a_large_fleet_do_not_flood_the_report() {
+        let mut run = sample::fleet::sweep(&[16], 3).runs.remove(0);
+        assert_eq!(below_grid(&run), None, "nothing lies below");
+        run.per_instance.iter_mut().for_each(|own| own.stack = sample::machine::stack());
+        let grid = below_grid(&run).unwrap();
+        assert_eq!(
+            (grid.rows.len(), grid.title.as_str()),
+            (32, "Instances: devices below those under test, the first of 64")
+        );
+        assert_eq!(grid.rows[2][..3], ["vm1", "· · nvme0n1", "4,133.8"]);
+        assert_eq!(grid.rows[3][1..], ["· · sdb", "–", "–", "–", "–", "–", "–", "–"]);
+        assert!(vanished(&run).unwrap().starts_with("Vanished within the run: vm1: sdb, vm2: sdb"));
+        assert_eq!((stack_grid(&run), stack_text(&run)), (None, None), "of one instance alone");
+    }
+
+    #[test]
+    fn one_leaf_is_told_without_a_sum() {
+        let mut run = sample::run(3);
+        let stack = &mut run.per_instance[0].stack;
+        *stack = sample::machine::stack();
+        stack.layers.truncate(2);
+        stack.layers[1].is_leaf = Some(true);
+        let text = stack_text(&run).unwrap();
+        assert_eq!(
+            text,
+            "md127 (RAID, raid1), on nvme0n1p1 (partition). For each byte of md127, nvme0n1p1 read 0.50 and wrote 1.00."
+        );
+    }
+}
