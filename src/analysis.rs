@@ -22,6 +22,7 @@ mod series;
 mod source;
 #[cfg(test)]
 mod tests;
+mod wear;
 mod window;
 
 use std::path::Path;
@@ -49,6 +50,7 @@ pub use machine::{
 };
 pub use ramp::{RampAnalysis, RampStep};
 pub use source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
+pub use wear::{Change, DriveWear, Growth, HostHeat, LEAST_UNITS, SilentHost, WearAnalysis};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, Serialize)]
@@ -234,6 +236,8 @@ pub struct RunAnalysis {
     pub others_print: Option<OthersPrint>,
     /// Statements, threads, arrivals, and what lay before the run.
     pub load: LoadAnalysis,
+    /// Drives and processors before and after; `None` when nobody asked them.
+    pub wear: Option<WearAnalysis>,
     /// What may be concluded.
     pub findings: Vec<Finding>,
     /// What a log tells, when the run was imported: it has no figures of drivestone's, no findings.

@@ -19,6 +19,7 @@ mod sample;
 mod sweep;
 mod table;
 pub mod visible;
+mod wear;
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,6 +4,7 @@
 
 pub mod devices;
 pub mod diskstats;
+pub mod health;
 pub mod host;
 pub mod innodb;
 mod kernel_file;

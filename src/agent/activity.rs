@@ -1,6 +1,6 @@
 //! The activities that come and go: preparing, loading, sampling.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -20,10 +20,14 @@ use crate::protocol::clock::monotonic_ns;
 use crate::protocol::event::Settled;
 use crate::protocol::facts::DatasetManifest;
 use crate::protocol::job::{LoadJob, ObserveJob, PrepareJob, SettleJob, StartJob};
-use crate::telemetry::host;
+use crate::telemetry::{health, host};
 
 /// Progress is reported no more often than this.
 const PROGRESS_NS: u64 = 250_000_000;
+/// Longest wait for what drives tell of their health.
+const HEALTH_LIMIT: Duration = Duration::from_secs(8);
+/// The same when somebody waits for the end.
+const HASTY_HEALTH_LIMIT: Duration = Duration::from_secs(1);
 
 /// Threads that sample, and the flag that ends them. Clones share both.
 #[derive(Clone, Default)]
@@ -39,13 +43,15 @@ impl Samplers {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     }
 
-    /// Has each take its last sample, and waits for it.
-    fn finish(&self) {
+    /// Has each take its last sample, and waits for it. Whether there was any.
+    fn finish(&self) -> bool {
         self.stop.store(true, Ordering::Release);
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let were_any = !threads.is_empty();
         for thread in threads {
             let _ = thread.join();
         }
+        were_any
     }
 }
 
@@ -112,6 +118,7 @@ impl Activities {
         let samplers = self.samplers.clone();
         let chosen_ids = Arc::clone(&self.chosen_ids);
         self.threads.push(thread::spawn(move || {
+            tell_health(&served.target, HEALTH_LIMIT, &outbox);
             let drive = Drive {
                 job: &job,
                 access: &served.access,
@@ -121,11 +128,17 @@ impl Activities {
                 emit: &|event| {
                     if let Event::LoadEnded(ended) = &event {
                         note_rows(&served, ended.rows_added, &outbox);
+                        let is_cut_short = stop.load(Ordering::Acquire);
+                        let limit = if is_cut_short { HASTY_HEALTH_LIMIT } else { HEALTH_LIMIT };
+                        // It belongs to the run, which is over once all loads have said that they are.
+                        tell_health(&served.target, limit, &outbox);
                     }
                     outbox.send(event);
                 },
                 // The last samples belong to the interval, and so come before its end is told.
-                interval_over: &|| samplers.finish(),
+                interval_over: &|| {
+                    samplers.finish();
+                },
             };
             let ended = drive.run();
             samplers.finish();
@@ -153,6 +166,7 @@ impl Activities {
         if let Some(device) = self.observed.clone() {
             self.samplers.finish();
             self.samplers = Samplers::default();
+            self.begin_health_of(&device);
             let outbox = self.outbox.clone();
             self.samplers.spawn(move |stop| sampling::host(&device, &job, &outbox, stop));
             return;
@@ -170,10 +184,18 @@ impl Activities {
     /// Ends everything. What was measured has been sent.
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        if self.observed.is_some() {
-            self.samplers.finish();
+        if let Some(device) = self.observed.clone()
+            && self.samplers.finish()
+        {
+            self.begin_health_of(&device);
         }
         self.load_start = None;
+    }
+
+    /// Has an observer tell of its drives, while it goes on.
+    fn begin_health_of(&mut self, device: &Path) {
+        let (device, outbox) = (device.to_path_buf(), self.outbox.clone());
+        self.threads.push(thread::spawn(move || tell_health(&device, HEALTH_LIMIT, &outbox)));
     }
 
     /// Ends everything and waits for it, but no longer than told.
@@ -203,6 +225,11 @@ impl Activities {
         }
         served
     }
+}
+
+/// Tells what the drives below a directory or device say of their wear and health.
+fn tell_health(target: &Path, limit: Duration, outbox: &Outbox) {
+    outbox.send(Event::Health(health::read(target, limit)));
 }
 
 fn prepare(job: &PrepareJob, served: &Served, outbox: &Outbox, stop: &AtomicBool) {

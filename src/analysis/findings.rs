@@ -5,6 +5,7 @@ mod combine;
 mod counts;
 mod durability;
 mod fleet;
+mod health;
 mod host;
 mod hypervisor;
 mod memory;
@@ -142,6 +143,7 @@ pub fn all(
     findings.extend(each(counts::few_errors));
     findings.push(counts::in_flight_at_end(analysis, in_flight));
     findings.extend(durability::journal_off_device(evidence));
+    findings.extend(health::drives_healthy(analysis));
     findings
 }
 

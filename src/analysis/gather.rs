@@ -6,10 +6,12 @@ use std::path::Path;
 use super::DatasetAnalysis;
 use super::gather_run::{GatheredRun, Member};
 use super::redacted;
+use super::wear;
 use crate::plan::Plan;
 use crate::protocol::Event;
 use crate::protocol::event::{ServerReady, Settled};
 use crate::protocol::facts::{DeviceFacts, HostFacts, ObserverFacts};
+use crate::protocol::sample::HealthSample;
 use crate::result::reader::{JournalReader, journal_path};
 use crate::result::redact::Redaction;
 use crate::result::{COORDINATOR, Ending, HostStart, Record, ResultError};
@@ -51,6 +53,8 @@ pub struct GatheredHost {
     pub load_cpus: Option<String>,
     /// The server when it had come to rest, since the last run.
     pub settled: Option<Settled>,
+    /// What its drives told, since the last run.
+    pub health: Option<HealthSample>,
     /// Why it does not take part any more.
     pub lost: Option<String>,
 }
@@ -131,6 +135,7 @@ pub fn gather(
     gathered.finish_run();
     shorten(&mut gathered.notes);
     gathered.notes.extend(reader.damage().map(str::to_owned));
+    gathered.notes.extend(wear::silence(&gathered.runs, gathered.several));
     Ok(gathered)
 }
 
@@ -191,6 +196,7 @@ impl Gathered {
             }
             Some((Member::Observer(place), run)) => match event {
                 Event::Host(sample) => run.observers[place].samples.push(*sample),
+                Event::Health(sample) => run.observers[place].health.take_next(sample),
                 other => self.take_outside(from, other),
             },
             None => self.take_outside(from, event),
@@ -208,6 +214,11 @@ impl Gathered {
                 (host.streams, host.load_cpus) = (streams, Some(cpus).filter(|cpus| !cpus.is_empty()));
             }
             Event::Settled(settled) => self.host(from).settled = Some(settled),
+            Event::Health(sample) => match self.runs.last_mut().map(|run| (run.member(&from), run)) {
+                // An observer tells it once it has heard that the run is over.
+                Some((Some(Member::Observer(place)), run)) => run.observers[place].health.take_next(sample),
+                _ => self.host(from).health = Some(sample),
+            },
             Event::Prepared { manifest, reused, file_bytes } => {
                 if manifest.rows_changed > 0 {
                     let of = if self.several { format!("{from}: ") } else { String::new() };

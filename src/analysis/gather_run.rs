@@ -6,6 +6,7 @@ use super::gather::GatheredHost;
 use super::load::StatementTotals;
 use super::merging::{Merging, Part};
 use super::samples::{HostSamples, ServerMoment};
+use super::wear::Readings;
 use crate::plan::RunPlan;
 use crate::protocol::Event;
 use crate::protocol::event::{LatencyRecord, LoadEndCause, LoadEnded, LoadSecond, Settled};
@@ -63,6 +64,10 @@ pub struct GatheredInstance {
     pub samples: HostSamples,
     /// Server samples, in order.
     pub server: Vec<ServerMoment>,
+    /// What its drives told around the run.
+    pub health: Readings,
+    /// Transactions that completed, warm-up included.
+    pub completed: u64,
     /// How the load ended, if it lived to say so.
     pub ended: Option<LoadEnded>,
     /// Its load ended as planned, and nobody had given it up by then.
@@ -79,6 +84,8 @@ pub struct GatheredObserver {
     pub t0_ns: i64,
     /// Kernel samples.
     pub samples: HostSamples,
+    /// What its drives told around the run.
+    pub health: Readings,
 }
 
 /// One second of one instance, as far as it is told apart from the others.
@@ -144,6 +151,11 @@ impl GatheredRun {
                     statements_ns: 0.0,
                     samples: device(known.as_deref()),
                     server: Vec::new(),
+                    health: Readings {
+                        before: known.as_mut().and_then(|host| host.health.take()),
+                        after: None,
+                    },
+                    completed: 0,
                     ended: None,
                     done: false,
                     lost: None,
@@ -154,6 +166,7 @@ impl GatheredRun {
         let observers = observers.into_iter().map(|start| GatheredObserver {
             t0_ns: start.t0_ns,
             samples: device(hosts.get(&start.host)),
+            health: Readings::default(),
             host: start.host,
         });
         Self {
@@ -246,6 +259,7 @@ impl GatheredRun {
             Event::LoadStatements(kinds) => self.take_statements(place, &of, &kinds, notes),
             Event::LoadStarted { began_ns } => instance.began_ns = Some(began_ns),
             Event::Host(sample) => instance.samples.push(*sample),
+            Event::Health(sample) => instance.health.after = Some(sample),
             Event::Server(sample) => {
                 let moment = ServerMoment::after(instance.server.last(), sample);
                 instance.server.push(moment);
@@ -285,6 +299,7 @@ impl GatheredRun {
 
     fn take_second(&mut self, place: usize, second: LoadSecond, notes: &mut Vec<String>) {
         let instance = &mut self.instances[place];
+        instance.completed = instance.completed.saturating_add(second.latency.count);
         let number = second.second;
         let of = if self.plan.instances > 1 { format!(" of {}", instance.host) } else { String::new() };
         let mut note = |text: String| notes.push(format!("second {number}{of}: {text}"));

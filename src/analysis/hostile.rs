@@ -5,12 +5,13 @@ use crate::plan::Plan;
 use crate::result::{Entry, line};
 
 /// Each a plan and, below it, the entries of a small journal: of one instance, of two with an observer, of an open
-/// loop, and of a stack of devices on a host that tells all.
-const SEEDS: [&str; 4] = [
+/// loop, of a stack of devices on a host that tells all, and of drives that tell their wear.
+const SEEDS: [&str; 5] = [
     include_str!("../../fuzz/seeds/result/whole"),
     include_str!("../../fuzz/seeds/result/fleet"),
     include_str!("../../fuzz/seeds/result/open"),
     include_str!("../../fuzz/seeds/result/stack"),
+    include_str!("../../fuzz/seeds/result/wear"),
 ];
 const EXTREMES: [&str; 5] =
     ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "4294967295", "-1"];

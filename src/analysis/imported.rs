@@ -75,6 +75,7 @@ fn analyze_run((number, run): (usize, &SysbenchRun)) -> RunAnalysis {
         fairness: None,
         others_print: None,
         load: LoadAnalysis { threads: fairness(run), ..LoadAnalysis::default() },
+        wear: None,
         findings: Vec::new(),
         imported: Some(imported),
     }

@@ -8,6 +8,7 @@ use super::gather_run::{GatheredInstance, GatheredRun};
 use super::load::analyze_load;
 use super::merging::{SegmentTotals, Totals};
 use super::samples::{HostMoment, ServerMoment};
+use super::wear::analyze_wear;
 use super::window::Ends;
 use super::{RunAnalysis, layers, machine, outcome, series};
 use crate::plan::Plan;
@@ -58,6 +59,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         observers: observers(run, headline.map(|(_, totals)| &totals.all)),
         per_instance,
         load: analyze_load(run),
+        wear: analyze_wear(run),
         findings: Vec::new(),
         imported: None,
     };

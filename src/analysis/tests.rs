@@ -5,6 +5,7 @@ mod ends;
 mod host;
 mod load;
 mod story;
+mod wear;
 
 use super::*;
 use story::Story;

@@ -14,6 +14,7 @@ use super::grid::Grid;
 use super::load;
 use super::machine;
 use super::number;
+use super::wear;
 use super::{ReportError, fleet_charts, imported, run_charts, sweep};
 use crate::analysis::{Finding, Outcome, ResultAnalysis, RunAnalysis, Source};
 
@@ -105,6 +106,9 @@ struct RunSection<'a> {
     log: &'a [Pair],
     statements: Vec<String>,
     grids: Vec<Grid>,
+    /// Wear and health of drives that told something.
+    wear: Option<Grid>,
+    wear_statements: Vec<String>,
     charts: Vec<Figure>,
     heat_maps: Vec<Figure>,
     observer_charts: Vec<Figure>,
@@ -297,6 +301,8 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
         log: run.imported.as_ref().map_or(&[], |own| &own.facts),
         statements: fleet::statements(run),
         grids: fleet::grids(run),
+        wear: wear::grid(run),
+        wear_statements: wear::statements(run),
         charts,
         heat_maps,
         observer_charts,

@@ -8,7 +8,7 @@ use super::ReportError;
 use crate::analysis::{
     CpuShares, DatasetAnalysis, Fairness, Finding, HeadlineFigures, ImportedRun, ImportedSource,
     InstanceAnalysis, IoAnatomy, LoadAnalysis, ObserverAnalysis, OthersPrint, Outcome, RampAnalysis,
-    ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis, Source,
+    ResultAnalysis, RunAnalysis, SecondPoint, SegmentAnalysis, Source, WearAnalysis,
 };
 use crate::plan::Plan;
 use crate::stats::device::DeviceRates;
@@ -91,6 +91,8 @@ struct RunEntry<'a> {
     others_print: Option<&'a OthersPrint>,
     observers: &'a [ObserverAnalysis],
     load: &'a LoadAnalysis,
+    /// Drives and processors before and after; null when nobody asked them.
+    wear: Option<&'a WearAnalysis>,
     findings: &'a [Finding],
     /// The result's plan with this run alone.
     plan: Option<Plan>,
@@ -196,6 +198,7 @@ fn run_entry<'a>(result: &'a ResultAnalysis, run: &'a RunAnalysis) -> RunEntry<'
         others_print: run.others_print.as_ref(),
         observers: &run.observers,
         load: &run.load,
+        wear: run.wear.as_ref(),
         findings: &run.findings,
         plan,
         imported: run.imported.as_ref().map(told_by_log),

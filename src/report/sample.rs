@@ -106,6 +106,7 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         fairness: None,
         others_print: None,
         load: load(),
+        wear: None,
         findings: findings(),
         imported: None,
     }

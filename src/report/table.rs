@@ -14,6 +14,7 @@ use super::load;
 use super::machine;
 use super::number::{self, or_missing};
 use super::visible::visible;
+use super::wear;
 use crate::analysis::{Figures, ImportedRun, IoAnatomy, Outcome, ResultAnalysis, RunAnalysis, Source};
 use crate::stats::device::DeviceRates;
 
@@ -161,6 +162,11 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     let host = machine::rows(run);
     if !host.is_empty() {
         out += &listed("Host", host.into_iter().map(|(label, text)| vec![label.to_owned(), text]));
+        out.push('\n');
+    }
+    if let Some(grid) = wear::grid(run) {
+        out += &grid_text(&grid);
+        wear::statements(run).iter().for_each(|statement| out += &wrapped(statement));
         out.push('\n');
     }
     let findings = run.findings.iter().map(|finding| {

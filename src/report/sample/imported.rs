@@ -30,6 +30,7 @@ pub(in crate::report) fn imported() -> ResultAnalysis {
         series: series.collect(),
         percentiles: Vec::new(),
         load: LoadAnalysis::default(),
+        wear: None,
         findings: Vec::new(),
         imported: Some(imported_run()),
         ..run(0)
