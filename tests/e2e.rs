@@ -31,4 +31,5 @@ mod e2e {
     mod silence;
     mod stalled;
     mod template;
+    mod wear;
 }

@@ -28,9 +28,11 @@ pub fn drives_healthy(analysis: &RunAnalysis) -> Option<Finding> {
         return Some(unknown(id, title, format!("no drive told its media errors at both ends{of}{heat}")));
     }
     let names: Vec<String> = known.iter().map(|drive| name(drive)).collect();
-    let throttled = match known.iter().all(|drive| drive.throttled_s.growth() == Some(0)) {
-        true => "no media error and no time of being slowed down by heat",
-        false => "no media error; heat is not told by all of them",
+    let cool = known.iter().filter(|drive| drive.throttled_s.growth() == Some(0)).count();
+    let throttled = match cool {
+        0 => "no media error, and told nothing of heat",
+        _ if cool == known.len() => "no media error and no time of being slowed down by heat",
+        _ => "no media error, though not all told of heat",
     };
     let mut text = format!("{} added {throttled}{heat}", names.join(", "));
     if !missing.is_empty() {
