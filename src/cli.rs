@@ -3,6 +3,8 @@
 mod arguments;
 mod check;
 mod clean;
+mod devices;
+mod discover;
 mod env;
 mod exit;
 mod import;
@@ -53,6 +55,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(run) => run::run(&run),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(report) => report::report(&report),
+        Command::Devices(arguments) => devices::devices(&arguments),
+        Command::Discover(arguments) => discover::discover(&arguments),
         Command::Env(arguments) => env::env(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Completions { shell } => shell::completions(shell),

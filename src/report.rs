@@ -12,7 +12,7 @@ mod imported;
 mod json;
 mod load;
 mod machine;
-mod number;
+pub mod number;
 mod run_charts;
 #[cfg(test)]
 mod sample;

@@ -10,4 +10,5 @@ pub mod innodb;
 mod kernel_file;
 pub mod mounts;
 pub mod sampler;
+pub mod swaps;
 pub mod target;

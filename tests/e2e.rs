@@ -11,6 +11,7 @@ mod e2e {
     mod binary;
     mod commands;
     mod complete;
+    mod devices;
     mod fleet;
     mod foreign;
     mod full;

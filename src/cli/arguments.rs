@@ -52,6 +52,10 @@ pub enum Command {
     Run(Run),
     /// Report results again, at any time and on any machine
     Report(Report),
+    /// Show the tree of block devices, or what a path stands on
+    Devices(Devices),
+    /// Print a hardware profile for what is there
+    Discover(Discover),
     /// Show what the environments of two results differ in
     Env(Env),
     /// Read a log of sysbench's into a result, to be reported beside others
@@ -126,6 +130,40 @@ pub struct Report {
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Put host-1, serial-1, … in place of host names, serial numbers and world-wide names
+    #[arg(long)]
+    pub redact: bool,
+}
+
+/// Arguments of `devices`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without an argument: every device that has a size or is used, with what stands on it. With one: the
+mount, its device (the headline of a run there), and each layer below it down to the disks, with what
+they have moved since boot. All of it is read from /sys and /proc.")]
+pub struct Devices {
+    /// A file or folder, or a block device such as /dev/sda, sda or 8:0
+    #[arg(value_name = "PATH|DEVICE")]
+    pub what: Option<PathBuf>,
+    /// Print everything that is known as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Put serial-1, wwid-1, … in place of serial numbers and world-wide names
+    #[arg(long)]
+    pub redact: bool,
+}
+
+/// Arguments of `discover`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The profile is valid as it is, for example
+  drivestone discover /mnt/dut > hardware/my-disk.yaml
+and ready to be edited: what no device tells, such as its NAND, is left to fill in. The buffer pool is
+proposed from memory and free space, with the arithmetic beside it.")]
+pub struct Discover {
+    /// A folder on the device under test, or the device itself
+    #[arg(value_name = "PATH|DEVICE")]
+    pub what: PathBuf,
+    /// Put serial-1, wwid-1, … in place of serial numbers and world-wide names
     #[arg(long)]
     pub redact: bool,
 }

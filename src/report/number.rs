@@ -46,7 +46,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// Bytes in binary units.
-pub(super) fn bytes(value: f64) -> String {
+pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut scaled = value;
     let mut index = 0;

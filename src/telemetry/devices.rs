@@ -1,11 +1,22 @@
-//! Block devices as /sys describes them, and what is below what.
+//! Block devices as /sys describes them, and what is below what. Nothing is taken from digits in a name.
+
+mod attributes;
+mod below;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod identity;
+mod kind;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::mounts::MountTable;
-use crate::protocol::facts::DeviceFacts;
+use crate::protocol::facts::{DeviceFacts, DeviceKind};
+use attributes::{Attributes, text_in};
+use below::{disk_of, folders_below};
 
 /// The block devices of a host.
 #[derive(Debug, Clone)]
@@ -21,68 +32,109 @@ impl BlockDevices {
         Self { sysfs: sysfs.to_path_buf(), mounts }
     }
 
+    /// The mounts that it was made with.
+    #[must_use]
+    pub fn mounts(&self) -> &MountTable {
+        &self.mounts
+    }
+
+    /// Numbers of all devices, by their names.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        let folders = fs::read_dir(self.sysfs.join("dev/block")).into_iter().flatten().flatten();
+        let mut devices: Vec<(String, String)> = folders
+            .filter_map(|entry| Some((name_of(&fs::canonicalize(entry.path()).ok()?)?, entry.file_name())))
+            .filter_map(|(name, number)| Some((name, number.to_str()?.to_owned())))
+            .collect();
+        devices.sort();
+        devices.into_iter().map(|(_, number)| number).collect()
+    }
+
+    /// The number of the device with this name.
+    #[must_use]
+    pub fn number_of(&self, name: &str) -> Option<String> {
+        text_in(&self.sysfs.join("class/block").join(name.replace('/', "!")), "dev")
+    }
+
     /// Facts about the device with this `major:minor`, `None` when there is no such device.
     #[must_use]
     pub fn facts(&self, number: &str) -> Option<DeviceFacts> {
-        let folder = self.folder(number)?;
-        // Model, queue and cache belong to the disk that a partition is on.
-        let disk = disk_of(&folder).unwrap_or_else(|| folder.clone());
-        Some(DeviceFacts {
-            name: name_of(&folder)?,
-            number: number.to_owned(),
-            size_bytes: number_in(&folder.join("size")).map(|sectors| sectors.saturating_mul(512)),
-            model: line_in(&disk.join("device/model")),
-            firmware: line_in(&disk.join("device/firmware_rev"))
-                .or_else(|| line_in(&disk.join("device/rev"))),
-            rotational: number_in(&disk.join("queue/rotational")).map(|flag| flag != 0),
-            scheduler: line_in(&disk.join("queue/scheduler")).map(|line| active_of(&line)),
-            write_cache: line_in(&disk.join("queue/write_cache")),
-            below: self.below(number),
-            ..DeviceFacts::default()
-        })
-    }
-
-    /// Facts about the device and every device below it, in the order of `stack`.
-    #[must_use]
-    pub fn facts_of_stack(&self, number: &str) -> Vec<DeviceFacts> {
-        self.stack(number).iter().filter_map(|number| self.facts(number)).collect()
+        self.folder(number).and_then(|folder| self.describe(&folder))
     }
 
     /// The device and everything below it, `major:minor`, each once: the device first, then level by
     /// level. Empty when there is no such device.
     #[must_use]
     pub fn stack(&self, number: &str) -> Vec<String> {
-        let mut stack: Vec<String> = Vec::new();
-        let mut waiting = VecDeque::from([number.to_owned()]);
-        while let Some(number) = waiting.pop_front() {
-            if stack.contains(&number) || self.folder(&number).is_none() {
-                continue;
+        self.folders_of_stack(number).iter().filter_map(|folder| number_of(folder)).collect()
+    }
+
+    /// Facts about the device and every device below it, in the order of `stack`.
+    #[must_use]
+    pub fn facts_of_stack(&self, number: &str) -> Vec<DeviceFacts> {
+        self.folders_of_stack(number).iter().filter_map(|folder| self.describe(folder)).collect()
+    }
+
+    /// Names of the further devices that a btrfs spreads over beside this one.
+    #[must_use]
+    pub fn spread_over(&self, name: &str) -> Vec<String> {
+        let filesystems = fs::read_dir(self.sysfs.join("fs/btrfs")).into_iter().flatten().flatten();
+        let members = filesystems.map(|filesystem| -> Vec<String> {
+            let devices = fs::read_dir(filesystem.path().join("devices")).into_iter().flatten().flatten();
+            devices.filter_map(|device| Some(device.file_name().to_str()?.replace('!', "/"))).collect()
+        });
+        let mut others =
+            members.into_iter().find(|members| members.iter().any(|own| own == name)).unwrap_or_default();
+        others.retain(|other| other != name);
+        others.sort();
+        others
+    }
+
+    fn describe(&self, folder: &Path) -> Option<DeviceFacts> {
+        // Model, queue and cache belong to the disk that a partition is on.
+        let disk = disk_of(folder).unwrap_or_else(|| folder.to_path_buf());
+        let number = number_of(folder)?;
+        let (mut own, mut of_disk) = (Attributes::of(folder), Attributes::of(&disk));
+        let kind = if is_path(folder) { DeviceKind::NvmePath } else { kind::kind_of(folder, &number) };
+        let mut facts = DeviceFacts {
+            name: name_of(folder)?,
+            detail: kind::detail_of(kind, &mut own),
+            below: self.below(folder).iter().filter_map(|below| number_of(below)).collect(),
+            size_bytes: own.number::<u64>("size").map(|sectors| sectors.saturating_mul(512)),
+            rotational: of_disk.number::<u8>("queue/rotational").map(|flag| flag != 0),
+            logical_block_bytes: of_disk.number("queue/logical_block_size"),
+            physical_block_bytes: of_disk.number("queue/physical_block_size"),
+            scheduler: of_disk.text("queue/scheduler").map(|line| active_of(&line)),
+            queue_requests: of_disk.number("queue/nr_requests"),
+            write_cache: of_disk.text("queue/write_cache"),
+            discard_max_bytes: of_disk.number("queue/discard_max_bytes"),
+            number,
+            kind,
+            ..DeviceFacts::default()
+        };
+        identity::identify(&disk, &mut of_disk, &mut facts);
+        facts.unreadable = own.into_unreadable();
+        facts.unreadable.extend(of_disk.into_unreadable());
+        Some(facts)
+    }
+
+    fn folders_of_stack(&self, number: &str) -> Vec<PathBuf> {
+        let mut stack: Vec<PathBuf> = Vec::new();
+        let mut waiting: VecDeque<PathBuf> = self.folder(number).into_iter().collect();
+        while let Some(folder) = waiting.pop_front() {
+            if !stack.contains(&folder) {
+                waiting.extend(self.below(&folder));
+                stack.push(folder);
             }
-            waiting.extend(self.below(&number));
-            stack.push(number);
         }
         stack
     }
 
-    /// Numbers of the devices directly below: a partition's disk, the members of dm and md, the device
-    /// that a loop device's file is on.
-    fn below(&self, number: &str) -> Vec<String> {
-        let Some(folder) = self.folder(number) else { return vec![] };
-        if let Some(disk) = disk_of(&folder) {
-            return line_in(&disk.join("dev")).into_iter().collect();
-        }
-        let mut members: Vec<(String, String)> = fs::read_dir(folder.join("slaves"))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| {
-                Some((entry.file_name().to_str()?.to_owned(), line_in(&entry.path().join("dev"))?))
-            })
-            .collect();
-        members.sort();
-        let members = members.into_iter().map(|(_, number)| number);
-        let backing = line_in(&folder.join("loop/backing_file")).and_then(|file| self.device_under(&file));
-        members.chain(backing).collect()
+    fn below(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut below = folders_below(folder);
+        let backing = text_in(folder, "loop/backing_file").and_then(|file| self.device_under(&file));
+        below.extend(backing.and_then(|number| self.folder(&number)));
+        below
     }
 
     fn device_under(&self, file: &str) -> Option<String> {
@@ -97,9 +149,15 @@ impl BlockDevices {
     }
 }
 
-/// The disk's folder, when this one is a partition's.
-fn disk_of(folder: &Path) -> Option<PathBuf> {
-    folder.join("partition").exists().then(|| folder.parent().map(Path::to_path_buf))?
+/// `major:minor` of a device's folder. A path of an NVMe namespace has none of its own: it goes by its name, which is
+/// also how `/proc/diskstats` tells it from others.
+fn number_of(folder: &Path) -> Option<String> {
+    text_in(folder, "dev").or_else(|| name_of(folder).filter(|_| is_path(folder)))
+}
+
+/// Whether this is one of several paths to an NVMe namespace: the kernel hides them.
+fn is_path(folder: &Path) -> bool {
+    text_in(folder, "hidden").as_deref() == Some("1")
 }
 
 /// `cciss!c0d0` stands for the `cciss/c0d0` of `/proc/diskstats`: a file name cannot hold a slash.
@@ -111,151 +169,4 @@ fn name_of(folder: &Path) -> Option<String> {
 fn active_of(line: &str) -> String {
     let bracketed = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(line, |(active, _)| active).to_owned()
-}
-
-/// A file's text without space around it, `None` when there is no file or nothing in it.
-fn line_in(path: &Path) -> Option<String> {
-    let bytes = fs::read(path).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let line = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-    (!line.is_empty()).then(|| line.to_owned())
-}
-
-fn number_in(path: &Path) -> Option<u64> {
-    line_in(path)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    /// A tree like /sys, made in a folder of its own.
-    struct Tree(tempfile::TempDir);
-
-    impl Tree {
-        fn new() -> Self {
-            let tree = Self(tempfile::tempdir().unwrap());
-            fs::create_dir_all(tree.0.path().join("dev/block")).unwrap();
-            tree
-        }
-
-        /// Makes a device at `path` below `devices/`, with these files.
-        fn device(&self, number: &str, path: &str, files: &[(&str, &str)]) {
-            let folder = self.0.path().join("devices").join(path);
-            for (name, text) in [("dev", number)].iter().chain(files) {
-                let file = folder.join(name);
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
-                fs::write(file, format!("{text}\n")).unwrap();
-            }
-            symlink(&folder, self.0.path().join("dev/block").join(number)).unwrap();
-        }
-
-        fn member(&self, above: &str, below: &str) {
-            let folder = self.0.path().join("devices").join(above).join("slaves");
-            fs::create_dir_all(&folder).unwrap();
-            let below = self.0.path().join("devices").join(below);
-            symlink(&below, folder.join(below.file_name().unwrap())).unwrap();
-        }
-
-        fn devices(&self) -> BlockDevices {
-            BlockDevices::new(self.0.path(), MountTable::default())
-        }
-    }
-
-    fn disk_and_partition() -> Tree {
-        let tree = Tree::new();
-        tree.device(
-            "8:0",
-            "ata1/block/sda",
-            &[
-                ("size", "1000"),
-                ("device/model", "SAMSUNG MZ7LH960 "),
-                ("device/rev", "904Q"),
-                ("queue/rotational", "0"),
-                ("queue/scheduler", "none [mq-deadline] kyber"),
-                ("queue/write_cache", "write back"),
-            ],
-        );
-        tree.device("8:1", "ata1/block/sda/sda1", &[("size", "800"), ("partition", "1")]);
-        tree
-    }
-
-    #[test]
-    fn a_partition_has_its_disks_model_and_queue() {
-        let tree = disk_and_partition();
-        assert_eq!(
-            tree.devices().facts("8:1"),
-            Some(DeviceFacts {
-                name: "sda1".into(),
-                number: "8:1".into(),
-                size_bytes: Some(409_600),
-                model: Some("SAMSUNG MZ7LH960".into()),
-                firmware: Some("904Q".into()),
-                rotational: Some(false),
-                scheduler: Some("mq-deadline".into()),
-                write_cache: Some("write back".into()),
-                below: vec!["8:0".into()],
-                ..DeviceFacts::default()
-            })
-        );
-        assert_eq!(tree.devices().stack("8:1"), ["8:1", "8:0"]);
-        assert_eq!(tree.devices().facts("8:0").unwrap().below, [""; 0]);
-    }
-
-    #[test]
-    fn what_sys_does_not_tell_is_unknown() {
-        let tree = Tree::new();
-        tree.device("104:0", "pci/block/cciss!c0d0", &[("queue/scheduler", "none"), ("size", "x")]);
-        let facts = tree.devices().facts("104:0").unwrap();
-        assert_eq!((facts.name.as_str(), facts.scheduler.as_deref()), ("cciss/c0d0", Some("none")));
-        assert_eq!((facts.size_bytes, facts.model, facts.rotational), (None, None, None));
-        for missing in ["9:9", "", "8", "../..:0", "8:1/..", "a:b"] {
-            assert_eq!(tree.devices().facts(missing), None, "{missing}");
-            assert_eq!(tree.devices().stack(missing), [""; 0], "{missing}");
-        }
-    }
-
-    /// A logical volume on two mirrors' halves: md over partitions of two disks, of which one is shared.
-    #[test]
-    fn a_stack_lists_each_device_once_level_by_level() {
-        let tree = disk_and_partition();
-        tree.device("8:2", "ata1/block/sda/sda2", &[("partition", "2")]);
-        tree.device("8:16", "ata2/block/sdb", &[("device/firmware_rev", "2B6Q")]);
-        tree.device("9:127", "virtual/block/md127", &[]);
-        tree.device("253:0", "virtual/block/dm-0", &[]);
-        tree.member("virtual/block/md127", "ata2/block/sdb");
-        tree.member("virtual/block/md127", "ata1/block/sda/sda1");
-        tree.member("virtual/block/dm-0", "virtual/block/md127");
-        tree.member("virtual/block/dm-0", "ata1/block/sda/sda2");
-        let devices = tree.devices();
-        assert_eq!(devices.stack("253:0"), ["253:0", "9:127", "8:2", "8:1", "8:16", "8:0"]);
-        assert_eq!(devices.facts("253:0").unwrap().below, ["9:127", "8:2"]);
-        assert_eq!(devices.facts("9:127").unwrap().below, ["8:1", "8:16"]);
-        assert_eq!(devices.facts("8:16").unwrap().firmware.as_deref(), Some("2B6Q"));
-    }
-
-    #[test]
-    fn a_loop_device_lies_on_its_files_device() {
-        let tree = disk_and_partition();
-        let image = tempfile::NamedTempFile::new().unwrap();
-        tree.device("7:0", "virtual/block/loop0", &[("loop/backing_file", image.path().to_str().unwrap())]);
-        tree.device("7:1", "virtual/block/loop1", &[("loop/backing_file", "/gone.img (deleted)")]);
-        let mounts = MountTable::parse(b"1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
-        let devices = BlockDevices::new(tree.0.path(), mounts);
-        assert_eq!(devices.stack("7:0"), ["7:0", "8:1", "8:0"]);
-        assert_eq!(devices.facts("7:0").unwrap().below, ["8:1"]);
-        assert_eq!(devices.stack("7:1"), ["7:1"]);
-    }
-
-    #[test]
-    fn a_circle_ends() {
-        let tree = Tree::new();
-        tree.device("253:0", "virtual/block/dm-0", &[]);
-        tree.device("253:1", "virtual/block/dm-1", &[]);
-        tree.member("virtual/block/dm-0", "virtual/block/dm-1");
-        tree.member("virtual/block/dm-1", "virtual/block/dm-0");
-        assert_eq!(tree.devices().stack("253:0"), ["253:0", "253:1"]);
-    }
 }

@@ -48,35 +48,40 @@ pub struct DiskReading {
     pub skipped: u64,
 }
 
-/// Picks the devices with these `major:minor` numbers from the file's text.
+/// Picks the devices with these `major:minor` numbers from the file's text. A hidden device, such as a path of an NVMe
+/// namespace, has no number that it can be told by: its name stands for it.
 #[must_use]
 pub fn select(text: &[u8], numbers: &[String]) -> DiskReading {
     let mut found: Vec<Option<DiskCounters>> = vec![None; numbers.len()];
     let mut skipped = 0;
     for line in text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         // Other devices' lines are never parsed: a host can have a thousand of them.
-        let Some((major, minor)) = line_number(line) else {
+        let Some((major, minor, name)) = line_device(line) else {
             skipped += 1;
             continue;
         };
-        let Some(place) = numbers.iter().position(|n| n.split_once(':') == Some((major, minor))) else {
+        let is_chosen =
+            |chosen: &String| chosen.split_once(':').map_or(chosen == name, |n| n == (major, minor));
+        let Some(place) = numbers.iter().position(is_chosen) else {
             continue;
         };
         match std::str::from_utf8(line).ok().and_then(parse_line) {
-            Some(counters) => found[place] = Some(counters),
+            Some(counters) => {
+                found[place] = Some(DiskCounters { number: numbers[place].clone(), ..counters })
+            }
             None => skipped += 1,
         }
     }
     DiskReading { disks: found.into_iter().flatten().collect(), skipped }
 }
 
-/// The first two fields, when they are numbers.
-fn line_number(line: &[u8]) -> Option<(&str, &str)> {
+/// The first two fields, when they are numbers, and the name if there is one.
+fn line_device(line: &[u8]) -> Option<(&str, &str, &str)> {
     let mut fields = line.split(u8::is_ascii_whitespace).filter(|f| !f.is_empty());
-    let mut number = || fields.next().and_then(|f| std::str::from_utf8(f).ok());
-    let (major, minor) = (number()?, number()?);
+    let mut field = || fields.next().and_then(|f| std::str::from_utf8(f).ok());
+    let (major, minor, name) = (field()?, field()?, field().unwrap_or_default());
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    (digits(major) && digits(minor)).then_some((major, minor))
+    (digits(major) && digits(minor)).then_some((major, minor, name))
 }
 
 /// Reads the same devices again and again from a file that stays open.
@@ -170,6 +175,15 @@ mod tests {
         let names: Vec<&str> = reading.disks.iter().map(|d| d.name.as_str()).collect();
         assert_eq!(names, ["dm-1", "nvme0n1"]);
         assert_eq!(reading.skipped, 2, "`garbage` and sda; sdb was not chosen");
+    }
+
+    #[test]
+    fn a_hidden_device_goes_by_its_name() {
+        let counters = "1 0 8 1 0 0 0 0 0 1 1";
+        let text = format!("0 0 nvme0c0n1 {counters}\n0 0 nvme0c1n1 {counters}\n259 0 nvme0n1 {counters}\n");
+        let reading = select(text.as_bytes(), &["259:0", "nvme0c1n1"].map(String::from));
+        let devices: Vec<_> = reading.disks.iter().map(|d| (d.name.as_str(), d.number.as_str())).collect();
+        assert_eq!(devices, [("nvme0n1", "259:0"), ("nvme0c1n1", "nvme0c1n1")]);
     }
 
     #[test]

@@ -25,19 +25,19 @@ pub fn facts(
     journal_mount: Option<MountFacts>,
 ) -> HostFacts {
     let text = |path: &str| text_of(Path::new(path));
-    let (stat, memory) = (text("/proc/stat"), text("/proc/meminfo"));
+    let memory = text("/proc/meminfo");
+    let machine = machine();
     // `arch` exists since Linux 6.1; before, what this program was built for is close enough.
     let architecture = Some(kernel("arch")).filter(|a| !a.is_empty());
     HostFacts {
         hostname: kernel("hostname"),
         boot_id: Some(kernel("random/boot_id")).filter(|id| !id.is_empty()),
-        kernel: kernel_and_release(),
+        kernel: machine.kernel,
         architecture: architecture.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-        os: parse_pretty_name(&text("/etc/os-release"))
-            .or_else(|| parse_pretty_name(&text("/usr/lib/os-release"))),
-        cpu_model: parse_cpu_model(&text("/proc/cpuinfo")),
-        cpus: count_cpus(&stat),
-        memory_bytes: parse_memory(&memory, "MemTotal").unwrap_or(0),
+        os: machine.os,
+        cpu_model: machine.cpu_model,
+        cpus: machine.cpus,
+        memory_bytes: machine.memory_bytes,
         memory_available_bytes: parse_memory(&memory, "MemAvailable")
             .or_else(|| parse_memory(&memory, "MemFree"))
             .unwrap_or(0),
@@ -49,6 +49,41 @@ pub fn facts(
         socket_path,
         open_files,
         journal_mount,
+        platform: machine.platform,
+        limits: machine.limits,
+    }
+}
+
+/// This machine without what is under test.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// `uname -sr`.
+    pub kernel: String,
+    /// PRETTY_NAME of os-release.
+    pub os: Option<String>,
+    /// Processor model.
+    pub cpu_model: Option<String>,
+    /// Processors online.
+    pub cpus: u32,
+    /// Total memory, bytes.
+    pub memory_bytes: u64,
+    /// The machine and its settings.
+    pub platform: PlatformFacts,
+    /// Limits on what is started from here.
+    pub limits: LimitFacts,
+}
+
+/// What /proc and /sys tell of this machine.
+#[must_use]
+pub fn machine() -> Machine {
+    let text = |path: &str| text_of(Path::new(path));
+    Machine {
+        kernel: kernel_and_release(),
+        os: parse_pretty_name(&text("/etc/os-release"))
+            .or_else(|| parse_pretty_name(&text("/usr/lib/os-release"))),
+        cpu_model: parse_cpu_model(&text("/proc/cpuinfo")),
+        cpus: count_cpus(&text("/proc/stat")),
+        memory_bytes: parse_memory(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
         platform: PlatformFacts::default(),
         limits: LimitFacts::default(),
     }

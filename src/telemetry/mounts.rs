@@ -76,7 +76,7 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 /// Undoes the kernel's `\040` for space, tab, newline, backslash and `#`.
-fn unescape(field: &[u8]) -> Vec<u8> {
+pub(super) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&byte, after)) = rest.split_first() {
@@ -107,6 +107,11 @@ impl MountTable {
     #[must_use]
     pub fn of_this_process() -> Self {
         Self::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Mount> {
+        self.0.iter()
     }
 
     /// The mount that an absolute path without links is on.

@@ -75,18 +75,21 @@ fn judge(read_only: bool, access: nix::Result<()>) -> TargetState {
     }
 }
 
-fn mount_of(existing: &Path) -> Option<MountFacts> {
+/// The mount that an existing path without links is on, and its devices.
+#[must_use]
+pub fn mount_of(existing: &Path) -> Option<MountFacts> {
     let mounts = MountTable::of_this_process();
     let mount = mounts.mount_of(existing)?.clone();
     let number = mounts.device_number(&mount);
     let devices = BlockDevices::new(Path::new("/sys"), mounts);
+    let stack = number.map(|number| devices.facts_of_stack(&number)).unwrap_or_default();
     Some(MountFacts {
         mount_point: mount.mount_point.to_string_lossy().into_owned(),
         options: mount.options(),
         filesystem: mount.filesystem,
         source: mount.source,
-        devices: number.map(|number| devices.facts_of_stack(&number)).unwrap_or_default(),
-        spread_over: Vec::new(),
+        spread_over: stack.first().map(|device| devices.spread_over(&device.name)).unwrap_or_default(),
+        devices: stack,
     })
 }
 

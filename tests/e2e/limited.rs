@@ -16,8 +16,7 @@ use serde_json::Value;
 
 use super::journal::Journal;
 use super::lab::{Lab, PATIENCE, first_run, holds};
-use super::mount::{Mount, may_mount};
-use super::require::require_that;
+use super::mount::{Mount, may_mount, require_that};
 
 /// Reads that miss the pool come one by one.
 const LOAD: [&str; 5] =

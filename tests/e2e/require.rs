@@ -28,20 +28,6 @@ pub fn require(program: &str) -> Option<PathBuf> {
     })
 }
 
-/// Goes on when the machine has something other than a program; else None after saying that the test is skipped.
-///
-/// # Panics
-/// When it is missing and CI=true.
-pub fn require_that(is_there: bool, what: &str) -> Option<()> {
-    if is_there {
-        return Some(());
-    }
-    assert!(env::var_os("CI").as_deref() != Some(OsStr::new("true")), "this test needs {what}");
-    let name = std::thread::current().name().unwrap_or("a test").to_owned();
-    std::io::stderr().write_all(format!("SKIPPED: {name}: needs {what}\n").as_bytes()).unwrap();
-    None
-}
-
 /// A new folder on the disk of the build, removed when dropped. The system's folder for temporary
 /// files is often a tmpfs, which knows neither O_DIRECT nor a device.
 pub fn scratch() -> TempDir {

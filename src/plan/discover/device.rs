@@ -84,7 +84,10 @@ fn in_a_line(disk: &DeviceFacts) -> String {
 
 /// Drives are sold by decimal sizes.
 fn capacity(bytes: u64) -> String {
-    format!("{:.1} GB ({})", bytes as f64 / 1e9, gib(bytes))
+    match bytes {
+        0..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB ({})", bytes as f64 / 1e9, gib(bytes)),
+    }
 }
 
 fn link(link: &PcieLink) -> String {
