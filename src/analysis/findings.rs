@@ -151,3 +151,8 @@ pub fn all(
 fn unknown(id: &'static str, title: &'static str, why: impl Into<String>) -> Finding {
     Finding { id, title, holds: None, text: why.into() }
 }
+
+/// Rounded to one decimal, so that nothing reads as minus nothing.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0 + 0.0
+}

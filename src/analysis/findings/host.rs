@@ -1,6 +1,6 @@
 //! Whether the host did its part: memory, processors, and nobody who takes them away.
 
-use super::{Checked, Evidence, unknown};
+use super::{Checked, Evidence, tenths, unknown};
 use crate::analysis::Finding;
 use crate::analysis::machine::frequency;
 use crate::analysis::samples::HostMoment;
@@ -107,7 +107,7 @@ fn by_pace(ends: &Ends<HostMoment>) -> (Option<bool>, String) {
     let change = if before > 0.0 { after / before - 1.0 } else { 0.0 };
     let text = format!(
         "busy processors ran at {before:.0} MHz in the first quarter and {after:.0} MHz in the last ({:+.1} %)",
-        change * 100.0
+        tenths(change * 100.0)
     );
     (Some(change <= -SLOWED), text)
 }

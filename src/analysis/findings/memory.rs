@@ -1,6 +1,6 @@
 //! Whether the device was needed at all: buffer pool and page cache.
 
-use super::{Checked, Evidence, unknown};
+use super::{Checked, Evidence, tenths, unknown};
 use crate::analysis::Finding;
 use crate::plan::preflight::least_misses;
 use crate::workload::Workload;
@@ -132,12 +132,12 @@ pub fn page_cache_steady(evidence: &Evidence) -> Checked {
         "it went from {:.1} MB to {:.1} MB ({:+.1} MB; {:.1} MB are nothing unusual)",
         memory.page_cache_first_bytes as f64 / 1e6,
         memory.page_cache_last_bytes as f64 / 1e6,
-        growth / 1e6,
+        tenths(growth / 1e6),
         allowed / 1e6
     );
     if growth > allowed {
         text += ": the server, or another program, reads or writes through it";
     }
     let finding = Finding { id, title, holds: Some(growth <= allowed), text };
-    Checked::by(finding, growth / 1e6, 1, "MB more")
+    Checked::by(finding, tenths(growth / 1e6), 1, "MB more")
 }

@@ -1,6 +1,6 @@
 //! Whether others used the device under test while it was measured.
 
-use super::{Checked, Evidence, unknown};
+use super::{Checked, Evidence, tenths, unknown};
 use crate::analysis::{Finding, ProcessRates};
 use crate::protocol::sample::MeasuredProcess;
 
@@ -45,11 +45,12 @@ impl Direction {
         let difference = self.device - self.own;
         let percent = if self.device > 0.0 { difference / self.device * 100.0 } else { 0.0 };
         format!(
-            "{:.1} MB {}, {:.1} MB by this measurement ({:+.1} MB, {percent:+.1} %)",
+            "{:.1} MB {}, {:.1} MB by this measurement ({:+.1} MB, {:+.1} %)",
             megabytes(self.device),
             self.verb,
             megabytes(self.own),
-            megabytes(difference)
+            tenths(megabytes(difference)),
+            tenths(percent)
         )
     }
 }
