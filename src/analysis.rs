@@ -10,7 +10,9 @@ mod gather_run;
 #[cfg(test)]
 pub(crate) mod hostile;
 mod imported;
+mod layers;
 mod load;
+mod machine;
 mod merging;
 mod outcome;
 mod ramp;
@@ -41,7 +43,11 @@ pub use fleet::{
     Fairness, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond, OthersPrint,
     SegmentAnalysis,
 };
+pub use layers::{LayerAnalysis, StackAnalysis};
 pub use load::{LoadAnalysis, OpenLoop, SettledServer, StatementLatency, ThreadFairness};
+pub use machine::{
+    FrequencyFigures, MachineAnalysis, MemoryFigures, NetworkRates, PressureShares, ProcessRates, StallShares,
+};
 pub use ramp::{RampAnalysis, RampStep};
 pub use source::{HeadlineFigures, ImportedRun, ImportedSource, Source};
 pub use wear::{Change, DriveWear, Growth, HostHeat, LEAST_UNITS, SilentHost, WearAnalysis};
@@ -281,6 +287,10 @@ pub struct SecondPoint {
     pub io_some: Option<f64>,
     /// Share in which every runnable task waited, 0–1.
     pub io_full: Option<f64>,
+    /// Page cache at its end, bytes.
+    pub page_cache_bytes: Option<f64>,
+    /// Memory that could be used without swapping at its end, bytes.
+    pub available_bytes: Option<f64>,
     /// Buffer-pool misses a second.
     pub misses_per_s: Option<f64>,
     /// Dirty share of the pool's pages, 0–1.

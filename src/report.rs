@@ -1,6 +1,7 @@
 //! What people read: tables and charts made from analyses, and from nothing else.
 
 pub mod chart;
+mod devices;
 mod document;
 mod environments;
 mod fleet;
@@ -10,6 +11,7 @@ mod html;
 mod imported;
 mod json;
 mod load;
+mod machine;
 pub mod number;
 mod run_charts;
 #[cfg(test)]

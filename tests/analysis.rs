@@ -12,7 +12,8 @@ use drivestone::protocol::event::{
     LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
 };
 use drivestone::protocol::sample::{
-    CpuCounters, DiskCounters, HostSample, OperationCounters, Pressure, ServerSample, StallTotals,
+    CpuCounters, DiskCounters, HostSample, MeasuredProcess, MemorySample, OperationCounters, Pressure,
+    ProcessIo, ServerSample, StallTotals,
 };
 use drivestone::result::bundle::{Bundle, read_plan};
 use drivestone::result::{COORDINATOR, Ending, HostStart, Record};
@@ -198,6 +199,15 @@ impl Story {
                 io: Some(StallTotals { some_us: n * 800_000, full_us: n * 100_000 }),
                 ..Pressure::default()
             },
+            memory: Some(MemorySample { page_cache_bytes: 1_000_000, ..MemorySample::default() }),
+            io: vec![ProcessIo {
+                process: MeasuredProcess::Server,
+                pid: 1,
+                read_bytes: reads * 16_384,
+                write_bytes: n * 16_384_000,
+                cancelled_write_bytes: 0,
+            }],
+            cgroup_throttled_us: Some(0),
             ..HostSample::default()
         }
     }
@@ -280,6 +290,7 @@ fn each_finding_can_fail() {
     let fails = [
         (with(|s| s.variables[4].1 = "900000000"), "working_set_exceeds_pool"),
         (with(|s| s.device_factor = 0.9), "page_cache_bypassed"),
+        (with(|s| s.device_factor = 1.1), "no_other_io"),
         (with(|s| (s.busy, s.read_ms) = (0.97, 0.1)), "device_bound"),
         (with(|s| s.variables[0].1 = "2"), "durable_commits"),
         (with(|s| s.variables[2].1 = "nosync"), "durable_commits"),

@@ -10,8 +10,8 @@ use drivestone::protocol::event::{
     LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
 };
 use drivestone::protocol::sample::{
-    CpuCounters, DiskCounters, FlushCounters, HostSample, OperationCounters, Pressure, ServerSample,
-    StallTotals,
+    CpuCounters, DiskCounters, FlushCounters, HostSample, MeasuredProcess, MemorySample, NetworkCounters,
+    OperationCounters, Pressure, ProcessIo, ServerSample, StallTotals,
 };
 use drivestone::result::bundle::Bundle;
 use drivestone::result::{Ending, HostStart, Record};
@@ -156,10 +156,34 @@ pub fn host(second: i64, passed: u64) -> HostSample {
         },
         pressure: Pressure {
             io: Some(StallTotals { some_us: 820_000 * passed, full_us: 310_000 * passed }),
-            ..Pressure::default()
+            cpu: Some(StallTotals { some_us: 31_000 * passed, full_us: 0 }),
+            memory: Some(StallTotals { some_us: 0, full_us: 0 }),
         },
-        ..HostSample::default()
+        memory: Some(MemorySample {
+            available_bytes: 200_000_000_000 - passed,
+            page_cache_bytes: 2_000_000_000 + 10_000 * passed,
+            dirty_bytes: 1_000_000,
+            ..MemorySample::default()
+        }),
+        network: Some(NetworkCounters {
+            interface: "lo".to_owned(),
+            received_bytes: 12_000_000 * passed,
+            received_packets: 25_000 * passed,
+            sent_bytes: 12_000_000 * passed,
+            sent_packets: 25_000 * passed,
+            lost_packets: 0,
+        }),
+        io: [MeasuredProcess::Server, MeasuredProcess::Agent, MeasuredProcess::Coordinator]
+            .map(|process| own_io(process, passed))
+            .into(),
+        frequency_khz: vec![2_900_000; 8],
+        cgroup_throttled_us: Some(0),
     }
+}
+
+fn own_io(process: MeasuredProcess, passed: u64) -> ProcessIo {
+    let read_bytes = if process == MeasuredProcess::Server { 132_710_400 * passed } else { 0 };
+    ProcessIo { process, pid: 4711, read_bytes, write_bytes: read_bytes / 2, cancelled_write_bytes: 0 }
 }
 
 fn operations(ios: u64, kib: u64) -> OperationCounters {

@@ -2,7 +2,7 @@
 
 use super::gather::{Gathered, GatheredHost};
 use crate::plan::Plan;
-use crate::protocol::facts::{DeviceFacts, HostFacts, MountFacts};
+use crate::protocol::facts::{DeviceFacts, HostFacts, MountFacts, PlatformFacts};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -66,6 +66,31 @@ fn describe_host(facts: &HostFacts, rows: &mut Vec<(String, String)>) {
     let model = facts.cpu_model.as_deref().unwrap_or("unknown model");
     add("Processors", format!("{} × {model}", facts.cpus));
     add("Memory", format!("{:.1} GiB", facts.memory_bytes as f64 / GIB));
+    describe_platform(&facts.platform, rows);
+}
+
+/// Settings of the machine, as far as its kernel tells them.
+fn describe_platform(platform: &PlatformFacts, rows: &mut Vec<(String, String)>) {
+    let joined = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join(", "));
+    let machine = [&platform.vendor, &platform.product].into_iter().flatten().cloned().collect();
+    let governor = platform.governor.as_ref().map(|governor| format!("governor {governor}"));
+    let turbo = platform.turbo.map(|on| if on { "turbo on" } else { "turbo off" }.to_owned());
+    let highest = platform.highest_khz.map(|khz| format!("up to {:.0} MHz", f64::from(khz) / 1e3));
+    let swap = match platform.swap_bytes {
+        0 => "none".to_owned(),
+        bytes => format!("{:.1} GiB", bytes as f64 / GIB),
+    };
+    let nodes = platform.numa_nodes.iter().enumerate();
+    let nodes = nodes.map(|(node, cpus)| format!("{node}: processors {cpus}")).collect::<Vec<_>>();
+    let told = [
+        ("Machine", joined(machine)),
+        ("Frequency", joined([governor, turbo, highest].into_iter().flatten().collect())),
+        ("Transparent huge pages", platform.transparent_hugepages.clone()),
+        ("Swap", Some(swap)),
+        ("NUMA nodes", joined(nodes).filter(|_| platform.numa_nodes.len() > 1)),
+    ];
+    let told = told.into_iter().filter_map(|(label, text)| Some((label.to_owned(), text?)));
+    rows.extend(told);
 }
 
 fn describe_mount(mount: &MountFacts, rows: &mut Vec<(String, String)>) {

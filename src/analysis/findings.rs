@@ -6,18 +6,21 @@ mod counts;
 mod durability;
 mod fleet;
 mod health;
+mod host;
 mod hypervisor;
 mod memory;
+mod other_io;
 mod rate;
 
 use super::figures::{Figures, Unfinished};
 use super::gather::{Gathered, GatheredHost};
 use super::gather_run::{GatheredInstance, GatheredRun};
-use super::samples::ServerMoment;
+use super::layers::StackAnalysis;
+use super::machine::MachineAnalysis;
+use super::samples::{HostMoment, ServerMoment};
 use super::window::Ends;
 use super::{Finding, RunAnalysis};
 use crate::plan::Plan;
-use crate::protocol::sample::HostSample;
 use crate::workload::WorkloadKind;
 use combine::{Checked, combined};
 
@@ -33,8 +36,12 @@ pub struct Evidence<'a> {
     pub plan: &'a Plan,
     /// Figures of the instance.
     pub figures: &'a Figures,
+    /// Its device and those below.
+    pub stack: &'a StackAnalysis,
+    /// What its host did.
+    pub machine: &'a MachineAnalysis,
     /// Kernel samples at the ends of the interval.
-    pub host: Option<&'a Ends<'a, HostSample>>,
+    pub host: Option<&'a Ends<'a, HostMoment>>,
     /// Server samples at the ends.
     pub server: Option<&'a Ends<'a, ServerMoment>>,
 }
@@ -115,10 +122,15 @@ pub fn all(
     }
     findings.extend(each(memory::working_set_exceeds_pool));
     findings.extend(each(memory::page_cache_bypassed));
+    findings.extend(each(memory::page_cache_steady));
+    findings.extend(each(other_io::no_other_io));
     if !run.observers.is_empty() {
         findings.push(hypervisor::guest_vs_hypervisor(analysis));
     }
     findings.extend(each(bottleneck::device_bound));
+    findings.extend(each(host::no_swapping));
+    findings.extend(each(host::no_steal));
+    findings.extend(each(host::not_throttled));
     findings.extend(each(durability::durable_commits));
     findings.extend(each(counts::commits_match));
     findings.push(match &analysis.load.open_loop {
@@ -138,4 +150,9 @@ pub fn all(
 /// A finding that cannot be decided, and why.
 fn unknown(id: &'static str, title: &'static str, why: impl Into<String>) -> Finding {
     Finding { id, title, holds: None, text: why.into() }
+}
+
+/// Rounded to one decimal, so that nothing reads as minus nothing.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0 + 0.0
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::figures::{Figures, LatencySummary};
+use super::layers::StackAnalysis;
+use super::machine::MachineAnalysis;
 use crate::stats::cpu::CpuShares;
 use crate::stats::device::DeviceRates;
 
@@ -38,6 +40,10 @@ pub struct InstanceAnalysis {
     pub device_name: Option<String>,
     /// Its figures.
     pub figures: Figures,
+    /// That device and those below it.
+    pub stack: StackAnalysis,
+    /// What its host did meanwhile.
+    pub machine: MachineAnalysis,
     /// Last measured second that it reported.
     pub last_second: Option<i64>,
     /// Why it did not take part to the end; `None` when it did.

@@ -49,6 +49,8 @@ pub struct GatheredHost {
     pub clock: Option<(i64, i64)>,
     /// Seeds of the load threads that are ready.
     pub streams: Vec<u64>,
+    /// Processors that these may use.
+    pub load_cpus: Option<String>,
     /// The server when it had come to rest, since the last run.
     pub settled: Option<Settled>,
     /// What its drives told, since the last run.
@@ -58,10 +60,18 @@ pub struct GatheredHost {
 }
 
 impl GatheredHost {
-    /// The device mounted at its data directory, or the one that it watches.
+    /// The device mounted at its data directory, or the one that it watches, then every device below it; empty when
+    /// nobody looked.
+    pub fn devices(&self) -> &[DeviceFacts] {
+        let mounted = self.facts.as_ref().and_then(|facts| facts.target.mount.as_ref());
+        let mounted = mounted.map(|mount| mount.devices.as_slice()).filter(|devices| !devices.is_empty());
+        let watched = || self.observer.as_ref().map(|observer| observer.devices.as_slice());
+        mounted.or_else(watched).unwrap_or_default()
+    }
+
+    /// The first of these.
     pub fn device(&self) -> Option<&DeviceFacts> {
-        let mounted = self.facts.as_ref().and_then(|facts| facts.target.mount.as_ref()?.device());
-        mounted.or_else(|| self.observer.as_ref().and_then(|observer| observer.devices.first()))
+        self.devices().first()
     }
 }
 
@@ -199,7 +209,10 @@ impl Gathered {
             Event::Probed(facts) => self.host(from).facts = Some(*facts),
             Event::Observing(facts) => self.host(from).observer = Some(*facts),
             Event::ServerReady(ready) => self.host(from).server = Some(ready),
-            Event::LoadReady { streams, .. } => self.host(from).streams = streams,
+            Event::LoadReady { streams, cpus } => {
+                let host = self.host(from);
+                (host.streams, host.load_cpus) = (streams, Some(cpus).filter(|cpus| !cpus.is_empty()));
+            }
             Event::Settled(settled) => self.host(from).settled = Some(settled),
             Event::Health(sample) => match self.runs.last_mut().map(|run| (run.member(&from), run)) {
                 // An observer tells it once it has heard that the run is over.

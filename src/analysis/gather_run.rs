@@ -48,6 +48,10 @@ pub struct GatheredInstance {
     pub clock_later: Option<(i64, i64)>,
     /// Seeds of its load threads.
     pub streams: Vec<u64>,
+    /// Processors that its load threads may use.
+    pub load_cpus: Option<String>,
+    /// Devices that vanished, by name.
+    pub vanished: Vec<String>,
     /// The server when it had come to rest before the run.
     pub settled: Option<Settled>,
     /// When all of its load threads ran, ns of the host's monotonic clock.
@@ -139,6 +143,8 @@ impl GatheredRun {
                     clock: known.as_ref().and_then(|host| host.clock),
                     clock_later: None,
                     streams: known.as_mut().map(|host| std::mem::take(&mut host.streams)).unwrap_or_default(),
+                    load_cpus: known.as_ref().and_then(|host| host.load_cpus.clone()),
+                    vanished: Vec::new(),
                     settled: known.as_mut().and_then(|host| host.settled.take()),
                     began_ns: None,
                     seconds: Vec::new(),
@@ -268,6 +274,7 @@ impl GatheredRun {
             Event::LoadFailed { reason } | Event::ServerFailed { reason, .. } => {
                 instance.lost.get_or_insert(reason);
             }
+            Event::DeviceVanished { name } => instance.vanished.push(name),
             Event::Warning { text } => notes.push(format!("{of}{text}")),
             _ => {}
         }

@@ -5,11 +5,12 @@ use crate::plan::Plan;
 use crate::result::{Entry, line};
 
 /// Each a plan and, below it, the entries of a small journal: of one instance, of two with an observer, of an open
-/// loop, and of drives that tell their wear.
-const SEEDS: [&str; 4] = [
+/// loop, of a stack of devices on a host that tells all, and of drives that tell their wear.
+const SEEDS: [&str; 5] = [
     include_str!("../../fuzz/seeds/result/whole"),
     include_str!("../../fuzz/seeds/result/fleet"),
     include_str!("../../fuzz/seeds/result/open"),
+    include_str!("../../fuzz/seeds/result/stack"),
     include_str!("../../fuzz/seeds/result/wear"),
 ];
 const EXTREMES: [&str; 5] =
@@ -78,4 +79,16 @@ pub(crate) fn each_hostile_result(mut look: impl FnMut(&ResultAnalysis)) {
 #[test]
 fn no_number_makes_the_analysis_panic() {
     each_hostile_result(|_| {});
+}
+
+#[test]
+fn the_seed_of_a_stack_tells_all_that_may_go_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, journal) = SEEDS[3].split_once('\n').unwrap();
+    let entries: Vec<String> = journal.lines().map(str::to_owned).collect();
+    let result = analyzed(folder.path(), &serde_json::from_str(plan).unwrap(), &entries).unwrap();
+    let (stack, machine) = (&result.runs[0].per_instance[0].stack, &result.runs[0].per_instance[0].machine);
+    assert!(stack.layers.len() == 2 && stack.layers[1].vanished && stack.write_multiplication.is_some());
+    assert!(machine.network.is_some() && machine.frequency.is_some() && machine.throttled_share.is_some());
+    assert_eq!((machine.own_io.len(), machine.limits.as_ref().unwrap().io.len()), (2, 1));
 }

@@ -7,15 +7,13 @@ use super::gather::Gathered;
 use super::gather_run::{GatheredInstance, GatheredRun};
 use super::load::analyze_load;
 use super::merging::{SegmentTotals, Totals};
-use super::samples::ServerMoment;
+use super::samples::{HostMoment, ServerMoment};
 use super::wear::analyze_wear;
 use super::window::Ends;
-use super::{RunAnalysis, outcome, series};
+use super::{RunAnalysis, layers, machine, outcome, series};
 use crate::plan::Plan;
 use crate::protocol::clock::SECOND_NS;
 use crate::protocol::event::LoadEndCause;
-use crate::protocol::sample::HostSample;
-use crate::stats::cpu::cpu_shares;
 
 /// Share of the planned duration that the headline must cover.
 const LEAST_COVERED: f64 = 0.5;
@@ -74,6 +72,8 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
             known: gathered.hosts.get(&own.host),
             plan,
             figures: &own.figures,
+            stack: &own.stack,
+            machine: &own.machine,
             host: view.host.as_ref(),
             server: view.server.as_ref(),
         })
@@ -123,7 +123,7 @@ fn unfinished_at_end(instance: &GatheredInstance, totals: &Totals) -> Option<Vec
 struct View<'a> {
     instance: &'a GatheredInstance,
     totals: &'a Totals,
-    host: Option<Ends<'a, HostSample>>,
+    host: Option<Ends<'a, HostMoment>>,
     server: Option<Ends<'a, ServerMoment>>,
 }
 
@@ -148,8 +148,7 @@ impl<'a> View<'a> {
     }
 
     fn cpu(&self) -> Option<crate::stats::cpu::CpuShares> {
-        let ends = self.host.as_ref()?;
-        cpu_shares(&ends.first.cpu, &ends.last.cpu)
+        series::processors(self.host.as_ref()?)
     }
 
     fn analysis(&self, run: &GatheredRun, gathered: &Gathered) -> InstanceAnalysis {
@@ -158,11 +157,14 @@ impl<'a> View<'a> {
         let telemetry =
             Telemetry { device: self.device(), cpu: self.cpu(), rate: &|counter| self.rate(counter) };
         let disk = self.host.as_ref().zip(instance.samples.device.as_deref());
-        let disk = disk.and_then(|(ends, number)| ends.disk(number));
+        let name = disk.and_then(|(ends, number)| Some(ends.first.disk(number)?.0.to_owned()));
+        let known = gathered.hosts.get(&instance.host);
         let lost = (!run.stayed(instance)).then(|| lost(instance, gathered));
         InstanceAnalysis {
             host: instance.host.clone(),
-            device_name: disk.map(|(first, _)| first.name.clone()),
+            device_name: name,
+            stack: layers::analyze_stack(instance, known, self.host.as_ref()),
+            machine: machine::analyze_machine(instance, known, self.host.as_ref()),
             figures: figures(self.totals, unfinished.as_deref(), &telemetry),
             last_second: instance.last_second().filter(|second| *second >= 0),
             lost: lost.filter(|_| run.is_fleet()),
@@ -250,7 +252,7 @@ fn observers(run: &GatheredRun, headline: Option<&Totals>) -> Vec<ObserverAnalys
                 host: observer.host.clone(),
                 device_name: samples.device_name().map(str::to_owned),
                 device: ends.as_ref().and_then(|ends| series::rates(ends, samples)),
-                cpu: ends.as_ref().and_then(|ends| cpu_shares(&ends.first.cpu, &ends.last.cpu)),
+                cpu: ends.as_ref().and_then(series::processors),
                 series: series::observer_points(run, observer),
             }
         })

@@ -3,16 +3,31 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::protocol::sample::{HostSample, ServerSample};
+use crate::protocol::sample::{DiskCounters, HostSample, ServerSample};
 
-/// Kernel samples of a host, of its headline device alone.
+/// Kernel samples of a host.
 #[derive(Default)]
 pub struct HostSamples {
     /// `major:minor` of the headline device: the one mounted at the data directory; the first one
     /// sampled, when nobody probed.
     pub device: Option<String>,
     /// In the order of the journal.
-    pub samples: Vec<HostSample>,
+    pub samples: Vec<HostMoment>,
+}
+
+/// A kernel sample. Samples in a row share their names.
+pub struct HostMoment {
+    /// The sample, its devices and its interface without their names.
+    pub sample: HostSample,
+    names: Rc<Names>,
+}
+
+/// What is named in a sample.
+#[derive(PartialEq)]
+struct Names {
+    /// Number and name of each device, in the sample's order.
+    devices: Vec<(String, String)>,
+    interface: Option<String>,
 }
 
 impl HostSamples {
@@ -21,20 +36,50 @@ impl HostSamples {
         Self { device, samples: Vec::new() }
     }
 
-    /// Keeps a sample, without the devices below the headline device.
-    pub fn push(&mut self, mut sample: HostSample) {
-        let first = || sample.disks.first().map(|disk| disk.number.clone());
-        let device = self.device.take().or_else(first);
-        sample.disks.retain(|disk| Some(&disk.number) == device.as_ref());
-        sample.disks.shrink_to_fit();
-        self.device = device;
-        self.samples.push(sample);
+    /// Keeps a sample.
+    pub fn push(&mut self, sample: HostSample) {
+        if self.device.is_none() {
+            self.device = sample.disks.first().map(|disk| disk.number.clone());
+        }
+        self.samples.push(HostMoment::after(self.samples.last(), sample));
     }
 
     /// Name of the headline device, once it was sampled.
     pub fn device_name(&self) -> Option<&str> {
-        let disk = self.samples.iter().find_map(|sample| sample.disks.first());
-        disk.map(|disk| disk.name.as_str())
+        let number = self.device.as_deref()?;
+        self.samples.iter().find_map(|moment| Some(moment.disk(number)?.0))
+    }
+}
+
+impl HostMoment {
+    fn after(before: Option<&Self>, mut sample: HostSample) -> Self {
+        let take =
+            |disk: &mut DiskCounters| (std::mem::take(&mut disk.number), std::mem::take(&mut disk.name));
+        let names = Names {
+            devices: sample.disks.iter_mut().map(take).collect(),
+            interface: sample.network.as_mut().map(|network| std::mem::take(&mut network.interface)),
+        };
+        sample.disks.shrink_to_fit();
+        sample.io.shrink_to_fit();
+        sample.frequency_khz.shrink_to_fit();
+        let shared = before.map(|before| &before.names).filter(|before| ***before == names).cloned();
+        Self { sample, names: shared.unwrap_or_else(|| Rc::new(names)) }
+    }
+
+    /// Name and counters of the device with this number.
+    pub fn disk(&self, number: &str) -> Option<(&str, &DiskCounters)> {
+        let place = self.names.devices.iter().position(|(own, _)| own == number)?;
+        Some((&self.names.devices[place].1, self.sample.disks.get(place)?))
+    }
+
+    /// Number and name of each device that was sampled.
+    pub fn devices(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.names.devices.iter().map(|(number, name)| (number.as_str(), name.as_str()))
+    }
+
+    /// Name of the interface that was sampled.
+    pub fn interface(&self) -> Option<&str> {
+        self.names.interface.as_deref()
     }
 }
 

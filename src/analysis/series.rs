@@ -3,11 +3,12 @@
 use super::SecondPoint;
 use super::fleet::ObserverSecond;
 use super::gather_run::{GatheredInstance, GatheredObserver, GatheredRun};
+use super::machine::StallShares;
 use super::merging::MergedSecond;
-use super::samples::HostSamples;
+use super::samples::{HostMoment, HostSamples};
 use super::window::Ends;
 use crate::protocol::clock::SECOND_NS;
-use crate::protocol::sample::HostSample;
+use crate::protocol::sample::MemorySample;
 use crate::stats::cpu::{CpuShares, cpu_shares, mean_of_hosts};
 use crate::stats::device::{DeviceRates, device_rates, sum_of_devices};
 
@@ -53,16 +54,21 @@ pub fn observer_points(run: &GatheredRun, observer: &GatheredObserver) -> Vec<Ob
             ObserverSecond {
                 second: second.second,
                 device: ends.as_ref().and_then(|ends| rates(ends, &observer.samples)),
-                cpu: ends.as_ref().and_then(|ends| cpu_shares(&ends.first.cpu, &ends.last.cpu)),
+                cpu: ends.as_ref().and_then(processors),
             }
         })
         .collect()
 }
 
 /// Rates of the headline device between two samples.
-pub fn rates(ends: &Ends<HostSample>, samples: &HostSamples) -> Option<DeviceRates> {
+pub fn rates(ends: &Ends<HostMoment>, samples: &HostSamples) -> Option<DeviceRates> {
     let (first, last) = ends.disk(samples.device.as_deref()?)?;
     device_rates(first, last, ends.elapsed_ns())
+}
+
+/// Processor shares between two samples.
+pub fn processors(ends: &Ends<HostMoment>) -> Option<CpuShares> {
+    cpu_shares(&ends.first.sample.cpu, &ends.last.sample.cpu)
 }
 
 /// One device as it is, several as their sum; `None` when one of them is unknown.
@@ -107,8 +113,8 @@ fn load_point(second: &MergedSecond) -> SecondPoint {
 struct HostSecond {
     device: Option<DeviceRates>,
     cpu: Option<CpuShares>,
-    io_some: Option<f64>,
-    io_full: Option<f64>,
+    io: Option<StallShares>,
+    memory: Option<MemorySample>,
 }
 
 fn host_ends(second: &MergedSecond, instance: &GatheredInstance) -> Option<HostSecond> {
@@ -116,9 +122,9 @@ fn host_ends(second: &MergedSecond, instance: &GatheredInstance) -> Option<HostS
     let ends = Ends::between(&instance.samples.samples, begin_ns, end_ns)?;
     Some(HostSecond {
         device: rates(&ends, &instance.samples),
-        cpu: cpu_shares(&ends.first.cpu, &ends.last.cpu),
-        io_some: ends.io_stalled(|pressure| pressure.some_us),
-        io_full: ends.io_stalled(|pressure| pressure.full_us),
+        cpu: processors(&ends),
+        io: ends.stalled(|pressure| pressure.io),
+        memory: ends.last.sample.memory,
     })
 }
 
@@ -126,11 +132,12 @@ fn add_hosts(point: &mut SecondPoint, hosts: Vec<Option<HostSecond>>) {
     let Some(hosts) = hosts.into_iter().collect::<Option<Vec<_>>>() else { return };
     point.device = devices_as_one(&hosts.iter().map(|host| host.device).collect::<Vec<_>>());
     point.cpu = processors_as_one(&hosts.iter().map(|host| host.cpu).collect::<Vec<_>>());
-    let stalled = |share: fn(&HostSecond) -> Option<f64>| {
-        let sum = hosts.iter().map(share).sum::<Option<f64>>()?;
-        Some(sum / hosts.len() as f64)
-    };
-    (point.io_some, point.io_full) = (stalled(|host| host.io_some), stalled(|host| host.io_full));
+    let sum = |figure: fn(&HostSecond) -> Option<f64>| hosts.iter().map(figure).sum::<Option<f64>>();
+    let mean = |share: fn(&HostSecond) -> Option<f64>| Some(sum(share)? / hosts.len() as f64);
+    point.io_some = mean(|host| Some(host.io?.some));
+    point.io_full = mean(|host| Some(host.io?.full));
+    point.page_cache_bytes = sum(|host| Some(host.memory?.page_cache_bytes as f64));
+    point.available_bytes = sum(|host| Some(host.memory?.available_bytes as f64));
 }
 
 fn mean(values: &[i64]) -> Option<i64> {

@@ -1,6 +1,8 @@
 //! Fleets: journals written here, with figures that can be checked by hand.
 
+mod devices;
 mod ends;
+mod host;
 mod load;
 mod story;
 mod wear;

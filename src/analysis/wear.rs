@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::gather_run::GatheredRun;
-use super::samples::HostSamples;
-use crate::protocol::sample::{DiskCounters, DriveHealth, HealthSample};
+use super::samples::{HostMoment, HostSamples};
+use crate::protocol::sample::{DriveHealth, HealthSample};
 
 /// A counter that grew by fewer units than this says little of how much.
 pub const LEAST_UNITS: u64 = 10;
@@ -271,11 +271,12 @@ fn change<T>(
 
 /// Bytes that the kernel wrote to a drive, where the drive itself was sampled.
 fn kernel_written(samples: &HostSamples, device: &str) -> Option<u64> {
-    let sectors = |disks: &[DiskCounters]| {
-        disks.iter().find(|disk| disk.name == device).map(|disk| disk.writes.sectors_512)
+    let sectors = |moment: &HostMoment| {
+        let (number, _) = moment.devices().find(|(_, name)| *name == device)?;
+        Some(moment.disk(number)?.1.writes.sectors_512)
     };
     let (first, last) = samples.samples.first().zip(samples.samples.last())?;
-    sectors(&last.disks)?.checked_sub(sectors(&first.disks)?)?.checked_mul(512)
+    sectors(last)?.checked_sub(sectors(first)?)?.checked_mul(512)
 }
 
 /// Which drives told nothing in any of the runs, and why; said once.

@@ -1,7 +1,8 @@
 //! The samples at the two ends of an interval.
 
-use super::samples::ServerMoment;
-use crate::protocol::sample::{DiskCounters, HostSample, StallTotals};
+use super::machine::StallShares;
+use super::samples::{HostMoment, ServerMoment};
+use crate::protocol::sample::{DiskCounters, Pressure, StallTotals};
 
 /// A sample belongs to a moment if it is no farther from it than this.
 const NEAR_NS: u64 = 750_000_000;
@@ -12,9 +13,9 @@ pub trait Sampled {
     fn at_ns(&self) -> i64;
 }
 
-impl Sampled for HostSample {
+impl Sampled for HostMoment {
     fn at_ns(&self) -> i64 {
-        self.at_ns
+        self.sample.at_ns
     }
 }
 
@@ -30,6 +31,8 @@ pub struct Ends<'a, T> {
     pub first: &'a T,
     /// Nearest to the end.
     pub last: &'a T,
+    /// From the first to the last, both included.
+    pub all: &'a [T],
 }
 
 impl<'a, T: Sampled> Ends<'a, T> {
@@ -46,9 +49,10 @@ impl<'a, T: Sampled> Ends<'a, T> {
     pub fn between(samples: &'a [T], begin_ns: i64, end_ns: i64) -> Option<Self> {
         let first = nearest(samples, begin_ns)?;
         // In a very short interval the first sample may be nearest to both ends.
-        let later = &samples[first + 1..];
-        let (first, last) = (&samples[first], &later[nearest(later, end_ns)?]);
-        (first.at_ns() < last.at_ns()).then_some(Self { first, last })
+        let last = first + 1 + nearest(&samples[first + 1..], end_ns)?;
+        let all = &samples[first..=last];
+        let (first, last) = (&samples[first], &samples[last]);
+        (first.at_ns() < last.at_ns()).then_some(Self { first, last, all })
     }
 
     /// Time between the two, ns.
@@ -86,16 +90,22 @@ impl Ends<'_, ServerMoment> {
     }
 }
 
-impl Ends<'_, HostSample> {
-    /// The device with this number at both ends: an unreadable line may have put another one first.
+impl Ends<'_, HostMoment> {
+    /// The device with this number at both ends: an unreadable line may have put another one first. `None` also
+    /// when it bears another name by the end.
     pub fn disk(&self, number: &str) -> Option<(&DiskCounters, &DiskCounters)> {
-        let of = |sample: &'_ HostSample| sample.disks.iter().position(|disk| disk.number == number);
-        Some((&self.first.disks[of(self.first)?], &self.last.disks[of(self.last)?]))
+        let ((named, first), (renamed, last)) = (self.first.disk(number)?, self.last.disk(number)?);
+        (named == renamed).then_some((first, last))
     }
 
-    /// Share of the time in which tasks waited for I/O, by one of the pressure totals.
-    pub fn io_stalled(&self, total_us: impl Fn(StallTotals) -> u64) -> Option<f64> {
-        let (first, last) = (total_us(self.first.pressure.io?), total_us(self.last.pressure.io?));
-        Some(last.checked_sub(first)? as f64 / 1e6 / self.seconds())
+    /// Shares of the time in which tasks waited for a resource; `None` when its totals are unknown or ran
+    /// backwards.
+    pub fn stalled(&self, resource: fn(&Pressure) -> Option<StallTotals>) -> Option<StallShares> {
+        let (first, last) = (resource(&self.first.sample.pressure)?, resource(&self.last.sample.pressure)?);
+        let share = |first: u64, last: u64| Some(last.checked_sub(first)? as f64 / 1e6 / self.seconds());
+        Some(StallShares {
+            some: share(first.some_us, last.some_us)?,
+            full: share(first.full_us, last.full_us)?,
+        })
     }
 }

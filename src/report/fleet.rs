@@ -1,7 +1,9 @@
 //! What a run of several instances adds to a report, in words and formatted figures.
 
+use super::devices;
 use super::document::{HeadlineRow, device_columns, latency_ms, outcome_word, rate_label};
 use super::grid::Grid;
+use super::machine;
 use super::number::{self, MISSING, or_missing};
 use crate::analysis::{InstanceAnalysis, ResultAnalysis, RunAnalysis, SegmentAnalysis};
 use crate::plan::{IdlePolicy, LossPolicy, Plan};
@@ -153,6 +155,8 @@ pub(super) fn grids(run: &RunAnalysis) -> Vec<Grid> {
     let mut grids = Vec::new();
     if run.is_fleet() && !run.per_instance.is_empty() {
         grids.extend([load_grid(run), io_grid(run)]);
+        grids.extend(devices::below_grid(run));
+        grids.extend(machine::grid(run));
     }
     if !run.observers.is_empty() {
         grids.push(observer_grid(run));

@@ -7,10 +7,12 @@ use serde::Serialize;
 
 use super::chart::readout::Readout;
 use super::chart::{Chart, Size, heat, svg};
+use super::devices;
 use super::document::{self, HeadlineRow};
 use super::fleet;
 use super::grid::Grid;
 use super::load;
+use super::machine;
 use super::number;
 use super::wear;
 use super::{ReportError, fleet_charts, imported, run_charts, sweep};
@@ -91,9 +93,15 @@ struct RunSection<'a> {
     measured: bool,
     device_name: &'a str,
     device: Vec<(&'static str, String)>,
+    /// Every device of a stack, in place of `device`.
+    stack: Option<Grid>,
+    stack_text: Option<String>,
+    vanished: Option<String>,
     /// Why `device` is empty, if it is.
     no_device: &'static str,
     anatomy: Vec<(&'static str, String)>,
+    /// What the host did.
+    host: Vec<(&'static str, String)>,
     /// What a log says beside its figures.
     log: &'a [Pair],
     statements: Vec<String>,
@@ -279,6 +287,9 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
         measured: run.imported.is_none(),
         device_name: run.device_name.as_deref().unwrap_or("unknown device"),
         device: rates.map(document::device_columns).unwrap_or_default(),
+        stack: devices::stack_grid(run),
+        stack_text: devices::stack_text(run),
+        vanished: devices::vanished(run),
         no_device: match figures_of {
             Some(_) => "It was not sampled.",
             None => {
@@ -286,6 +297,7 @@ fn run_section<'a>(run: &'a RunAnalysis, readouts: &mut Vec<Readout>) -> Result<
             }
         },
         anatomy: figures_of.map(document::anatomy).unwrap_or_default(),
+        host: machine::rows(run),
         log: run.imported.as_ref().map_or(&[], |own| &own.facts),
         statements: fleet::statements(run),
         grids: fleet::grids(run),

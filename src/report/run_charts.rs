@@ -23,6 +23,7 @@ pub(super) fn charts(run: &RunAnalysis) -> Vec<Chart> {
     charts.push(percentiles(run));
     charts.extend(device(points));
     charts.push(host(points));
+    charts.push(memory(points));
     charts.extend(database(points));
     charts
 }
@@ -149,10 +150,19 @@ fn host(points: &[SecondPoint]) -> Chart {
     let shares = vec![
         of("user", Colour::Blue, |c| c.user),
         of("system", Colour::Vermilion, |c| c.system),
+        of("softirq", Colour::Grey, |c| c.softirq),
         of("I/O wait", Colour::Green, |c| c.iowait),
         of("steal", Colour::Purple, |c| c.steal),
     ];
     in_percent(over_time(points, "Host processors", "%", shares))
+}
+
+fn memory(points: &[SecondPoint]) -> Chart {
+    let series = vec![
+        line(points, "page cache", Colour::Blue, |p| p.page_cache_bytes.map(|bytes| bytes / MIB)),
+        line(points, "available", Colour::Green, |p| p.available_bytes.map(|bytes| bytes / MIB)),
+    ];
+    over_time(points, "Host memory", "MiB", series)
 }
 
 fn database(points: &[SecondPoint]) -> Vec<Chart> {
@@ -270,6 +280,6 @@ mod tests {
     fn a_run_without_telemetry_says_so_in_every_device_chart() {
         let all = charts(&sample::run_without_telemetry());
         let silent = all.iter().filter(|c| svg::draw(c).unwrap().svg.contains(NOT_SAMPLED)).count();
-        assert_eq!((all.len(), silent), (13, 9));
+        assert_eq!((all.len(), silent), (14, 10));
     }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod fleet;
 mod imported;
+pub(super) mod machine;
 mod ramp;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::workload::statement::StatementKind;
 use crate::workload::{KeyDistribution, Workload, WorkloadKind};
 
 pub(super) use imported::imported;
+pub(super) use machine::run_without_telemetry;
 pub(super) use ramp::ramp;
 
 /// A result as planned, with one run of 60 s.
@@ -99,7 +101,7 @@ pub(super) fn run(seconds: i64) -> RunAnalysis {
         series: (-10..seconds).map(second).collect(),
         percentiles: percentiles(),
         segments: Vec::new(),
-        per_instance: Vec::new(),
+        per_instance: vec![machine::instance(seconds)],
         observers: Vec::new(),
         fairness: None,
         others_print: None,
@@ -175,20 +177,6 @@ fn figures(seconds: f64) -> Figures {
     }
 }
 
-/// A run on a host that tells nothing.
-pub(super) fn run_without_telemetry() -> RunAnalysis {
-    let mut run = run(60);
-    run.device_name = None;
-    if let Some(figures) = &mut run.figures {
-        (figures.device, figures.cpu, figures.anatomy) = (None, None, IoAnatomy::default());
-    }
-    for point in &mut run.series {
-        (point.device, point.cpu, point.io_some, point.io_full) = (None, None, None, None);
-        (point.misses_per_s, point.dirty_share, point.checkpoint_age_bytes) = (None, None, None);
-    }
-    run
-}
-
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(label, text)| ((*label).to_owned(), (*text).to_owned())).collect()
 }
@@ -222,6 +210,8 @@ fn second(second: i64) -> SecondPoint {
         cpu: Some(cpu(level)),
         io_some: Some((0.82 + 0.05 * noise(second, 4)) * level),
         io_full: Some((0.31 + 0.05 * noise(second, 5)) * level),
+        page_cache_bytes: Some(2.1e9 + 1e5 * second as f64),
+        available_bytes: Some(2.4e11),
         misses_per_s: Some(8_120.0 * level),
         dirty_share: Some(0.32 + 0.1 * (second as f64 / 30.0).sin()),
         checkpoint_age_bytes: Some(90_000_000 + (second % 20) * 1_400_000),

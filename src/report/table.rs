@@ -5,11 +5,13 @@ use comfy_table::{
     TableStyle, Width,
 };
 
+use super::devices;
 use super::document::{self, HeadlineRow};
 use super::fleet;
 use super::grid::Grid;
 use super::imported;
 use super::load;
+use super::machine;
 use super::number::{self, or_missing};
 use super::visible::visible;
 use super::wear;
@@ -144,6 +146,9 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     out.push('\n');
     if run.figures.is_some() {
         out += &device(run);
+    }
+    out += &devices::vanished(run).map(|text| wrapped(&text)).unwrap_or_default();
+    if run.figures.is_some() {
         out.push('\n');
     }
     for grid in load::longest_statements(run).into_iter().chain(fleet::grids(run)) {
@@ -152,6 +157,11 @@ fn details(result: &ResultAnalysis, run: &RunAnalysis, several: bool) -> String 
     }
     if run.figures.is_some() {
         out += &anatomy(run);
+        out.push('\n');
+    }
+    let host = machine::rows(run);
+    if !host.is_empty() {
+        out += &listed("Host", host.into_iter().map(|(label, text)| vec![label.to_owned(), text]));
         out.push('\n');
     }
     if let Some(grid) = wear::grid(run) {
@@ -175,13 +185,20 @@ fn told(run: &RunAnalysis, imported: &ImportedRun) -> String {
 }
 
 fn device(run: &RunAnalysis) -> String {
+    if let Some(grid) = devices::stack_grid(run) {
+        let mut table = ruled(&grid.headers);
+        table.add_rows(&grid.rows);
+        lay_out(&mut table, 1..grid.headers.len(), 10);
+        let said = devices::stack_text(run).map(|said| wrapped(&said)).unwrap_or_default();
+        return text(&table) + &said;
+    }
     let name = run.device_name.clone().unwrap_or_else(|| "unknown".to_owned());
     let name_width = u16::try_from(name.chars().count()).unwrap_or(u16::MAX).min(40);
     let Some(rates) = run.figures.as_ref().and_then(|figures| figures.device.as_ref()) else {
         return format!("Device {name}: not sampled\n");
     };
-    let sizes = ["rareq-sz", "wareq-sz"]; // With the anatomy, where there is room.
-    let columns = document::device_columns(rates).into_iter().filter(|(column, _)| !sizes.contains(column));
+    let columns = document::device_columns(rates).into_iter();
+    let columns = columns.filter(|(column, _)| !devices::SIZES.contains(column));
     let (headers, figures): (Vec<&str>, Vec<String>) = [("Device", name)].into_iter().chain(columns).unzip();
     let mut table = ruled(&headers);
     table.add_row(figures);
@@ -292,6 +309,14 @@ mod tests {
     #[test]
     fn golden_complete() {
         insta::assert_snapshot!(render(&[sample::complete()]));
+    }
+
+    #[test]
+    fn golden_stack_of_devices() {
+        let mut result = sample::complete();
+        result.runs[0].per_instance[0].stack = sample::machine::stack();
+        result.runs[0].device_name = Some("md127".into());
+        insta::assert_snapshot!(render(&[result]));
     }
 
     #[test]

@@ -38,10 +38,15 @@ const COLUMNS: [&str; 14] = [
     "r/s", "rkB/s", "rrqm/s", "r_await", "rareq-sz", "w/s", "wkB/s", "w_await", "wareq-sz", "d/s", "f/s",
     "f_await", "aqu-sz", "%util",
 ];
-const FINDINGS: [&str; 10] = [
+const FINDINGS: [&str; 15] = [
     "working_set_exceeds_pool",
     "page_cache_bypassed",
+    "page_cache_steady",
+    "no_other_io",
     "device_bound",
+    "no_swapping",
+    "no_steal",
+    "not_throttled",
     "durable_commits",
     "commits_match",
     "closed_loop",

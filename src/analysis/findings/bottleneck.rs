@@ -1,7 +1,10 @@
 //! What the transactions waited for.
 
+use super::other_io::is_shared;
 use super::{Checked, Evidence, unknown};
-use crate::analysis::Finding;
+use crate::analysis::{Finding, LayerAnalysis};
+use crate::protocol::facts::IoLimit;
+use crate::stats::device::DeviceRates;
 
 /// Share of the mean latency that device waits must explain.
 const EXPLAINED: f64 = 0.5;
@@ -11,6 +14,8 @@ const IDLE: f64 = 0.2;
 const BUSY: f64 = 0.9;
 /// Share of the time in which every task waited for I/O, from which waits above the block layer show.
 const STALLED: f64 = 0.5;
+/// Share of a control group's limit from which the limit is what bounds.
+const AT_LIMIT: f64 = 0.95;
 
 /// Device-bound (holds), CPU-bound (does not), or undetermined.
 ///
@@ -40,12 +45,19 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
         }
         (None, None) => "device waits are unknown".to_owned(),
     };
-    let stalled = evidence.host.and_then(|ends| ends.io_stalled(|pressure| pressure.full_us));
+    let stalled = evidence.host.and_then(|ends| ends.stalled(|pressure| pressure.io));
+    let stalled = stalled.map(|io| io.full);
     let pressure = match stalled {
         Some(share) => format!("every task waited for I/O {:.0} % of the time", share * 100.0),
         None => "no pressure-stall information".to_owned(),
     };
-    let figures = format!("{waits}, {processors}, {pressure}");
+    let shared = if is_shared(evidence) { "; on a device that others used as well" } else { "" };
+    let figures = format!("{waits}, {processors}, {pressure}{shared}");
+    // A limit that was reached leaves no doubt: whatever else is slow would have kept the load below it.
+    if let Some(limit) = reached_limit(evidence) {
+        return Finding { id, title, holds: Some(true), text: format!("device-bound: {limit}; {figures}") }
+            .into();
+    }
     if idle >= IDLE && explained.is_some_and(|share| share >= EXPLAINED) {
         let finding = Finding { id, title, holds: Some(true), text: format!("device-bound: {figures}") };
         let percent = explained.unwrap_or(0.0) * 100.0;
@@ -59,6 +71,42 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
         return Finding { id, title, holds: Some(false), text: format!("CPU-bound: {figures}") }.into();
     }
     Finding { id, title, holds: None, text: format!("undetermined: {figures}") }.into()
+}
+
+/// The limit of the instance's control group that its I/O reached, in words.
+fn reached_limit(evidence: &Evidence) -> Option<String> {
+    let limits = &evidence.machine.limits.as_ref()?.io;
+    let layers = evidence.stack.layers.iter();
+    let limited = layers.filter_map(|layer| {
+        let limit = limits.iter().find(|limit| limit.number == layer.number)?;
+        let (share, text) = nearest_limit(layer, limit, layer.rates.as_ref()?)?;
+        (share >= AT_LIMIT).then_some((share, text))
+    });
+    limited.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, text)| text)
+}
+
+/// Of the limits on one device the one that is nearest to what it did: its share, and both in words.
+fn nearest_limit(layer: &LayerAnalysis, limit: &IoLimit, rates: &DeviceRates) -> Option<(f64, String)> {
+    let told = [
+        (limit.reads_per_s, rates.reads_per_s, 1.0, "do", "reads"),
+        (limit.writes_per_s, rates.writes_per_s, 1.0, "do", "writes"),
+        (limit.read_bytes_per_s, rates.read_kb_per_s * 1024.0, 1e6, "read", "MB"),
+        (limit.write_bytes_per_s, rates.write_kb_per_s * 1024.0, 1e6, "write", "MB"),
+    ];
+    let shares = told.into_iter().filter_map(|(limit, done, scale, verb, unit)| {
+        let limit = limit.filter(|limit| *limit > 0)? as f64;
+        let share = done / limit;
+        let places = if scale > 1.0 { 1 } else { 0 };
+        let text = format!(
+            "its control group lets {} {verb} {:.places$} {unit} a second, of which it used {:.1} ({:.1} %)",
+            layer.name,
+            limit / scale,
+            done / scale,
+            share * 100.0
+        );
+        Some((share, text))
+    });
+    shares.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// What the statements of one transaction of the instance took, ms, on average over all that it measured: their

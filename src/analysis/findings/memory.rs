@@ -1,6 +1,6 @@
 //! Whether the device was needed at all: buffer pool and page cache.
 
-use super::{Checked, Evidence, unknown};
+use super::{Checked, Evidence, tenths, unknown};
 use crate::analysis::Finding;
 use crate::plan::preflight::least_misses;
 use crate::workload::Workload;
@@ -12,6 +12,8 @@ const FULL: f64 = 0.05;
 const SAME: f64 = 0.1;
 /// Bytes at the device and bytes that InnoDB read agree within this.
 const TOLERANCE: f64 = 0.02;
+/// A page cache may grow by this for reasons of its own: logs, programs, the journal of the run.
+const LEAST_GROWTH: f64 = 64.0 * 1024.0 * 1024.0;
 /// Fewer bytes read than this prove nothing.
 const LEAST_BYTES: f64 = 1e6;
 
@@ -115,4 +117,27 @@ pub fn page_cache_bypassed(evidence: &Evidence) -> Checked {
     let holds = (difference <= TOLERANCE).then_some(difference >= -TOLERANCE);
     let finding = Finding { id, title, holds, text };
     Checked::by(finding, difference * 100.0, 2, "% between device and InnoDB")
+}
+
+/// The page cache did not grow by what the device delivered, as it would if the server read through it.
+pub fn page_cache_steady(evidence: &Evidence) -> Checked {
+    let (id, title) = ("page_cache_steady", "Page cache steady");
+    let (Some(memory), Some(ends)) = (evidence.machine.memory, evidence.host) else {
+        return unknown(id, title, "the host's memory was not sampled over the interval").into();
+    };
+    let growth = memory.page_cache_last_bytes as f64 - memory.page_cache_first_bytes as f64;
+    let read = evidence.figures.device.map(|device| device.read_kb_per_s * 1024.0 * ends.seconds());
+    let allowed = (read.unwrap_or(0.0) * TOLERANCE).max(LEAST_GROWTH);
+    let mut text = format!(
+        "it went from {:.1} MB to {:.1} MB ({:+.1} MB; {:.1} MB are nothing unusual)",
+        memory.page_cache_first_bytes as f64 / 1e6,
+        memory.page_cache_last_bytes as f64 / 1e6,
+        tenths(growth / 1e6),
+        allowed / 1e6
+    );
+    if growth > allowed {
+        text += ": the server, or another program, reads or writes through it";
+    }
+    let finding = Finding { id, title, holds: Some(growth <= allowed), text };
+    Checked::by(finding, tenths(growth / 1e6), 1, "MB more")
 }

@@ -6,8 +6,11 @@ use crate::protocol::Event;
 use crate::protocol::event::{
     LoadEndCause, LoadEnded, LoadSecond, ServerReady, StatementCount, ThreadTotals,
 };
-use crate::protocol::facts::{DeviceFacts, ObserverFacts};
-use crate::protocol::sample::{CpuCounters, DiskCounters, HostSample, OperationCounters, ServerSample};
+use crate::protocol::facts::{DeviceFacts, HostFacts, ObserverFacts};
+use crate::protocol::sample::{
+    CpuCounters, DiskCounters, HostSample, MeasuredProcess, MemorySample, OperationCounters, ProcessIo,
+    ServerSample,
+};
 use crate::result::bundle::Bundle;
 use crate::result::{COORDINATOR, Ending, HostStart, Record};
 use crate::stats::latency::LatencyHistogram;
@@ -21,6 +24,9 @@ pub const DURATION_S: i64 = 6;
 
 /// What one instance completes each second: `(transactions, latency ns)`.
 pub type Mix = Vec<(u64, u64)>;
+
+/// Changes the sample of an instance in a second.
+pub type Retell = dyn Fn(usize, i64, &mut HostSample);
 
 /// A fleet of which single things can be made wrong.
 pub struct Story {
@@ -42,6 +48,12 @@ pub struct Story {
     pub observed: Option<f64>,
     /// `innodb_flush_log_at_trx_commit` of the last instance.
     pub durable: &'static str,
+    /// What a probe of each instance found; `None` without one.
+    pub facts: Option<HostFacts>,
+    /// Changes an instance's sample of a second, of which the first is −1.
+    pub retell: Box<Retell>,
+    /// A device of the first instance vanishes in the third second.
+    pub vanishes: Option<&'static str>,
     /// Measured seconds.
     pub seconds: i64,
     pub closed: bool,
@@ -62,6 +74,9 @@ impl Default for Story {
             same_seeds: false,
             observed: None,
             durable,
+            facts: None,
+            retell: Box::new(|_, _, _| {}),
+            vanishes: None,
             seconds: DURATION_S,
             closed: true,
         }
@@ -177,11 +192,12 @@ impl Story {
         let first = if self.same_seeds { 0 } else { instance as u64 * 4 };
         let host = name(instance);
         say(&host, Record::Clock { offset_ns, bound_ns });
+        if let Some(facts) = &self.facts {
+            say(&host, Record::Event(Event::Probed(Box::new(facts.clone()))));
+        }
         say(&host, Record::Event(Event::ServerReady(ready)));
-        say(
-            &host,
-            Record::Event(Event::LoadReady { streams: (first..first + 4).collect(), cpus: String::new() }),
-        );
+        let (streams, cpus) = ((first..first + 4).collect(), "2-3".to_owned());
+        say(&host, Record::Event(Event::LoadReady { streams, cpus }));
     }
 
     fn started(&self) -> Record {
@@ -222,7 +238,12 @@ impl Story {
             at_ns: T0_NS + clock(instance) + second * SECOND_NS,
             counters: counters.map(|(name, value)| (name.to_owned(), value)).into(),
         };
-        say(&host_name, Record::Event(Event::Host(Box::new(host("vdb", clock(instance), second, 1.0)))));
+        let mut sampled = host("vdb", clock(instance), second, 1.0);
+        (self.retell)(instance, second, &mut sampled);
+        say(&host_name, Record::Event(Event::Host(Box::new(sampled))));
+        if let Some(name) = self.vanishes.filter(|_| (instance, second) == (0, 2)) {
+            say(&host_name, Record::Event(Event::DeviceVanished { name: name.to_owned() }));
+        }
         say(&host_name, Record::Event(Event::Server(sample)));
         if second < self.seconds {
             let mut latency = LatencyHistogram::new();
@@ -290,8 +311,34 @@ fn host(device: &str, clock_ns: i64, second: i64, factor: f64) -> HostSample {
             flushes: None,
         }],
         cpu: CpuCounters { user: 60 * n, idle: 140 * n, ..CpuCounters::default() },
+        memory: Some(MemorySample {
+            available_bytes: 4_000_000_000 - n,
+            page_cache_bytes: 1_000_000_000 + 1_000 * n,
+            dirty_bytes: 8_192,
+            ..MemorySample::default()
+        }),
+        io: vec![ProcessIo {
+            process: MeasuredProcess::Server,
+            pid: 1,
+            read_bytes: 2_000 * 16_384 * n,
+            write_bytes: 500 * 16_384 * n,
+            cancelled_write_bytes: 0,
+        }],
+        frequency_khz: vec![2_400_000, 2_400_000],
+        cgroup_throttled_us: Some(0),
         ..HostSample::default()
     }
+}
+
+/// A host whose data directory is on these devices.
+pub fn host_facts(devices: Vec<DeviceFacts>) -> HostFacts {
+    let told = SEED.lines().find_map(|line| {
+        let record = serde_json::from_str::<crate::result::Entry>(line).ok()?.record;
+        if let Record::Event(Event::Probed(facts)) = record { Some(*facts) } else { None }
+    });
+    let mut facts = told.unwrap();
+    facts.target.mount.as_mut().unwrap().devices = devices;
+    facts
 }
 
 fn observer_facts() -> ObserverFacts {

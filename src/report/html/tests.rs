@@ -48,6 +48,8 @@ fn one_result_has_every_section_and_every_chart() {
         "<h3>I/O anatomy</h3>",
         "about 75&nbsp;% reads",
         "Device nvme0n1",
+        "<h3>Host</h3>",
+        "server on processors 0-27",
         "<h3>Plan</h3>",
         "8 tables × 1,000,000 rows",
         "<code>load.threads=32</code>",
@@ -59,8 +61,25 @@ fn one_result_has_every_section_and_every_chart() {
     ] {
         assert!(page.contains(expected), "{expected} is missing");
     }
-    assert_eq!(page.matches("<svg ").count(), 13);
+    assert_eq!(page.matches("<svg ").count(), 14);
     assert!(!page.contains("role=\"alert\""), "nothing to warn of");
+}
+
+#[test]
+fn every_device_of_a_stack_has_a_row() {
+    let mut result = sample::complete();
+    result.runs[0].per_instance[0].stack = sample::machine::stack();
+    let page = render(&[result]).unwrap();
+    assert_eq!(unbalanced(&page), None);
+    for expected in [
+        "<th scope=\"row\">md127</th>",
+        "<th scope=\"row\">· · nvme0n1</th>",
+        "nvme0n1 read 0.51 and wrote 1.02",
+        "Vanished within the run: sdb.",
+    ] {
+        assert!(page.contains(expected), "{expected} is missing");
+    }
+    assert!(!page.contains("<table class=\"iostat\">"), "in place of the one device's");
 }
 
 #[test]
@@ -111,7 +130,7 @@ fn an_imported_result_stands_beside_a_measured_one() {
     {
         assert_eq!(page.matches(of_the_other).count(), 1, "{of_the_other}");
     }
-    assert_eq!(page.matches("<figure ").count(), 3 + 13);
+    assert_eq!(page.matches("<figure ").count(), 3 + 14);
     let alone = render(&[sample::imported()]).unwrap();
     assert!(alone.contains("<h1>Galera, three nodes, imported</h1>"));
 }
@@ -128,6 +147,10 @@ fn hostile_text_stays_text() {
     result.environment = vec![(hostile.into(), hostile.into())];
     result.runs[0].findings[0].text = hostile.into();
     result.runs[0].device_name = Some(hostile.into());
+    let own = &mut result.runs[0].per_instance[0];
+    own.stack = sample::machine::stack();
+    own.stack.layers.iter_mut().for_each(|layer| layer.name = hostile.into());
+    own.machine.server_cpus = Some(hostile.into());
     let page = render(&[result]).unwrap();
     assert!(!page.contains("<script>alert"));
     assert_eq!(page.matches("<script").count(), 2);

@@ -3,7 +3,7 @@
 use super::{complete, cpu, noise, plan_of, rates, run};
 use crate::analysis::{
     Fairness, Figures, Finding, InstanceAnalysis, InstanceSecond, ObserverAnalysis, ObserverSecond,
-    OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SegmentAnalysis,
+    OthersPrint, Outcome, ResultAnalysis, RunAnalysis, SegmentAnalysis, StackAnalysis,
 };
 use crate::stats::device::sum_of_devices;
 
@@ -129,6 +129,8 @@ fn instance(n: u32, share: f64, seconds: i64) -> InstanceAnalysis {
         host: format!("vm{}", n + 1),
         device_name: Some("vdb".into()),
         figures,
+        stack: StackAnalysis::default(),
+        machine: super::machine::machine(),
         last_second: Some(seconds - 1),
         lost: None,
         series: one.series.iter().map(second).collect(),
