@@ -235,6 +235,8 @@ fn rates(level: f64) -> DeviceRates {
         discards_per_s: Some(0.0),
         discard_kb_per_s: Some(0.0),
         discard_await_ms: Some(0.0),
+        discards_merged_per_s: Some(0.0),
+        discards_merged_pct: Some(0.0),
         discard_size_kb: Some(0.0),
         flushes_per_s: Some(402.3 * level),
         flush_await_ms: Some(1.27),

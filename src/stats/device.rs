@@ -43,12 +43,18 @@ pub struct DeviceRates {
     /// Mean size of a write, kB.
     #[serde(rename = "wareq-sz")]
     pub write_size_kb: f64,
-    /// Discards a second; `None` before Linux 4.18, like the three below.
+    /// Discards a second; `None` before Linux 4.18, like the five below.
     #[serde(rename = "d/s")]
     pub discards_per_s: Option<f64>,
     /// kB discarded a second.
     #[serde(rename = "dkB/s")]
     pub discard_kb_per_s: Option<f64>,
+    /// Discards merged a second.
+    #[serde(rename = "drqm/s")]
+    pub discards_merged_per_s: Option<f64>,
+    /// Share of discards that were merged, percent.
+    #[serde(rename = "%drqm")]
+    pub discards_merged_pct: Option<f64>,
     /// Mean time of a discard, ms.
     #[serde(rename = "d_await")]
     pub discard_await_ms: Option<f64>,
@@ -80,7 +86,9 @@ pub fn device_rates(first: &DiskCounters, second: &DiskCounters, elapsed_ns: i64
     if elapsed_ns <= 0 || first.number != second.number || first.name != second.name {
         return None;
     }
-    let seconds = elapsed_ns as f64 / 1e9;
+    // iostat's own order of operations: its last digit depends on it where a figure lies between two.
+    let hundredths = elapsed_ns as f64 / 1e7;
+    let a_second = |growth: f64| growth / hundredths * 100.0;
     let reads = Operations::between(&first.reads, &second.reads)?;
     let writes = Operations::between(&first.writes, &second.writes)?;
     let discards = match (&first.discards, &second.discards) {
@@ -94,26 +102,28 @@ pub fn device_rates(first: &DiskCounters, second: &DiskCounters, elapsed_ns: i64
     let queue_ms = f64::from(second.queue_ticks_ms.wrapping_sub(first.queue_ticks_ms));
     let busy_ms = f64::from(second.busy_ticks_ms.wrapping_sub(first.busy_ticks_ms));
     Some(DeviceRates {
-        reads_per_s: reads.ios / seconds,
-        read_kb_per_s: reads.kb() / seconds,
-        reads_merged_per_s: reads.merges / seconds,
+        reads_per_s: a_second(reads.ios),
+        read_kb_per_s: a_second(reads.sectors_512) / 2.0,
+        reads_merged_per_s: a_second(reads.merges),
         reads_merged_pct: reads.merged_pct(),
         read_await_ms: reads.await_ms(),
         read_size_kb: reads.size_kb(),
-        writes_per_s: writes.ios / seconds,
-        write_kb_per_s: writes.kb() / seconds,
-        writes_merged_per_s: writes.merges / seconds,
+        writes_per_s: a_second(writes.ios),
+        write_kb_per_s: a_second(writes.sectors_512) / 2.0,
+        writes_merged_per_s: a_second(writes.merges),
         writes_merged_pct: writes.merged_pct(),
         write_await_ms: writes.await_ms(),
         write_size_kb: writes.size_kb(),
-        discards_per_s: discards.map(|d| d.ios / seconds),
-        discard_kb_per_s: discards.map(|d| d.kb() / seconds),
+        discards_per_s: discards.map(|d| a_second(d.ios)),
+        discard_kb_per_s: discards.map(|d| a_second(d.sectors_512) / 2.0),
+        discards_merged_per_s: discards.map(|d| a_second(d.merges)),
+        discards_merged_pct: discards.map(Operations::merged_pct),
         discard_await_ms: discards.map(Operations::await_ms),
         discard_size_kb: discards.map(Operations::size_kb),
-        flushes_per_s: flushes.map(|f| f.ios / seconds),
+        flushes_per_s: flushes.map(|f| a_second(f.ios)),
         flush_await_ms: flushes.map(Operations::await_ms),
-        queue_size: queue_ms / seconds / 1000.0,
-        util_pct: busy_ms / seconds / 10.0,
+        queue_size: a_second(queue_ms) / 1000.0,
+        util_pct: a_second(busy_ms) / 10.0,
     })
 }
 
@@ -132,6 +142,7 @@ pub fn sum_of_devices(devices: &[DeviceRates]) -> Option<DeviceRates> {
     };
     let (reads, writes) = (sum(|d| d.reads_per_s), sum(|d| d.writes_per_s));
     let (reads_merged, writes_merged) = (sum(|d| d.reads_merged_per_s), sum(|d| d.writes_merged_per_s));
+    let discards_merged = some(|d| d.discards_merged_per_s);
     Some(DeviceRates {
         reads_per_s: reads,
         read_kb_per_s: sum(|d| d.read_kb_per_s),
@@ -147,6 +158,10 @@ pub fn sum_of_devices(devices: &[DeviceRates]) -> Option<DeviceRates> {
         write_size_kb: ratio(sum(|d| d.write_kb_per_s), writes),
         discards_per_s: some(|d| d.discards_per_s),
         discard_kb_per_s: some(|d| d.discard_kb_per_s),
+        discards_merged_per_s: discards_merged,
+        discards_merged_pct: discards_merged
+            .zip(some(|d| d.discards_per_s))
+            .map(|(merged, discards)| ratio(100.0 * merged, merged + discards)),
         discard_await_ms: weighted(|d| d.discard_await_ms, |d| d.discards_per_s),
         discard_size_kb: weighted(|d| d.discard_size_kb, |d| d.discards_per_s),
         flushes_per_s: some(|d| d.flushes_per_s),
@@ -176,12 +191,8 @@ impl Operations {
         })
     }
 
-    fn kb(self) -> f64 {
-        self.sectors_512 / 2.0
-    }
-
     fn merged_pct(self) -> f64 {
-        ratio(100.0 * self.merges, self.merges + self.ios)
+        ratio(self.merges, self.merges + self.ios) * 100.0
     }
 
     fn await_ms(self) -> f64 {
@@ -189,7 +200,7 @@ impl Operations {
     }
 
     fn size_kb(self) -> f64 {
-        ratio(self.kb(), self.ios)
+        ratio(self.sectors_512, self.ios) / 2.0
     }
 }
 
@@ -262,6 +273,8 @@ mod tests {
             ("wareq-sz", 16.0),
             ("d/s", 1.0),
             ("dkB/s", 40.0),
+            ("drqm/s", 0.0),
+            ("%drqm", 0.0),
             ("d_await", 0.5),
             ("dareq-sz", 40.0),
             ("f/s", 4.0),

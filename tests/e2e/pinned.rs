@@ -27,7 +27,10 @@ fn a_result_says_where_server_and_load_ran_and_what_the_host_did() {
     let growth = |path: &str| count(last, path) - count(first, path);
     assert_eq!(first["network"]["interface"], "lo");
     assert!(growth("/network/received_bytes") > 10_000.0, "{last}");
-    assert!(count(last, "/memory/page_cache_bytes") > 0.0 && count(last, "/memory/available_bytes") > 0.0, "{last}");
+    assert!(
+        count(last, "/memory/page_cache_bytes") > 0.0 && count(last, "/memory/available_bytes") > 0.0,
+        "{last}"
+    );
     assert!(growth("/cpu/user") > 0.0, "{last}");
 
     // What the server's process read is what InnoDB says that it read.
