@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod account;
+pub mod cpus;
 pub mod explain;
 pub mod find;
 pub mod folder;

@@ -5,6 +5,7 @@
 //! the same checks as one from the file, and every message can name file, line and field.
 
 mod count;
+mod cpus;
 mod duration;
 mod error;
 mod errors;
@@ -28,6 +29,7 @@ mod yaml;
 use std::path::Path;
 
 pub use count::Count;
+pub use cpus::{CpuSetSpec, CpusSpec, HIGHEST_CPU};
 pub use duration::DurationSpec;
 pub use error::SpecError;
 pub use errors::IgnoreErrorsSpec;

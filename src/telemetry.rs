@@ -4,11 +4,17 @@
 
 pub mod devices;
 pub mod diskstats;
+mod frequency;
 pub mod health;
 pub mod host;
 pub mod innodb;
 mod kernel_file;
+pub mod limits;
+mod memory;
 pub mod mounts;
+mod network;
+pub mod platform;
+pub mod process;
 pub mod sampler;
 pub mod swaps;
 pub mod target;

@@ -20,6 +20,8 @@ use crate::protocol::clock::monotonic_ns;
 use crate::protocol::event::Settled;
 use crate::protocol::facts::DatasetManifest;
 use crate::protocol::job::{LoadJob, ObserveJob, PrepareJob, SettleJob, StartJob};
+use crate::server::access::Address;
+use crate::telemetry::sampler::Watched;
 use crate::telemetry::{health, host};
 
 /// Progress is reported no more often than this.
@@ -168,12 +170,16 @@ impl Activities {
             self.samplers = Samplers::default();
             self.begin_health_of(&device);
             let outbox = self.outbox.clone();
-            self.samplers.spawn(move |stop| sampling::host(&device, &job, &outbox, stop));
+            self.samplers.spawn(move |stop| sampling::host(&device, Watched::default(), &job, &outbox, stop));
             return;
         }
         let Some(served) = self.running_server("start") else { return };
         let (target, outbox) = (served.target.clone(), self.outbox.clone());
-        self.samplers.spawn(move |stop| sampling::host(&target, &job, &outbox, stop));
+        let watched = Watched {
+            server: Some(Arc::clone(&served.pid)),
+            loopback: matches!(served.access.address(), Address::Loopback(_)),
+        };
+        self.samplers.spawn(move |stop| sampling::host(&target, watched, &job, &outbox, stop));
         let outbox = self.outbox.clone();
         self.samplers.spawn(move |stop| sampling::server(&served, &job, &outbox, stop));
         if let Some(load) = self.load_start.take() {

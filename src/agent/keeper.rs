@@ -4,7 +4,7 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -37,6 +37,8 @@ pub struct Served {
     pub target: PathBuf,
     /// Its series, such as `MariaDB 10.11`.
     pub series: String,
+    /// Its process, another one once it was started anew.
+    pub pid: Arc<AtomicI32>,
     /// The manifest of a dataset that is finished once this server has been stopped cleanly.
     pub unconfirmed: Arc<Mutex<Option<DatasetManifest>>>,
 }
@@ -184,6 +186,9 @@ impl Room {
         let leaving = Arc::clone(&self.leaving);
         match start(&job, Some(&access), &|| leaving.load(Ordering::Acquire)) {
             Ok((server, _, _)) => {
+                if let Some(served) = &*self.served.lock().unwrap_or_else(PoisonError::into_inner) {
+                    served.pid.store(server.pid(), Ordering::Relaxed);
+                }
                 self.server = Some(Running { server, job, since: Instant::now() });
                 let text = format!("the server answers again after {:.1} s", began.elapsed().as_secs_f64());
                 self.outbox.send(Event::Warning { text });
@@ -224,12 +229,20 @@ fn start(
         folder: &folder,
         transport: job.transport,
         options: &job.options,
+        cpus: &job.cpus,
         again,
     };
     let (server, ready) = Server::start(&start, give_up)?;
     let access = server.access().clone();
     let series = programs.series();
-    let served = Served { access, folder, target, series, unconfirmed: Arc::default() };
+    let served = Served {
+        access,
+        folder,
+        target,
+        series,
+        pid: Arc::new(server.pid().into()),
+        unconfirmed: Arc::default(),
+    };
     Ok((server, served, ready))
 }
 

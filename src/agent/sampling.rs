@@ -1,5 +1,6 @@
 //! Sampling once a second, on the run's own grid of seconds.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,8 +13,9 @@ use super::outbox::Outbox;
 use crate::protocol::Event;
 use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::job::StartJob;
+use crate::protocol::sample::HostSample;
 use crate::telemetry::innodb;
-use crate::telemetry::sampler::HostSampler;
+use crate::telemetry::sampler::{HostSampler, Watched};
 
 const LOOK: Duration = Duration::from_millis(50);
 /// A server that does not answer for so long is asked on a new connection.
@@ -21,15 +23,56 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Samples the kernel's counters for the device that `target` is or is on, at every second of the run and
 /// once more at the end.
-pub fn host(target: &Path, start: &StartJob, outbox: &Outbox, stop: &AtomicBool) {
-    let mut sampler = HostSampler::new(target);
+pub fn host(target: &Path, watched: Watched, start: &StartJob, outbox: &Outbox, stop: &AtomicBool) {
+    let mut sampler = HostSampler::new(target, watched);
+    let mut present = Present::default();
     let warn = |text: String| outbox.send(Event::Warning { text });
     if sampler.numbers().is_empty() {
         warn(format!("no block device was found under {}; its statistics are unknown", target.display()));
     }
-    every_second(start, stop, || outbox.send(Event::Host(Box::new(sampler.sample()))));
+    every_second(start, stop, || {
+        let sample = sampler.sample();
+        for change in present.changes(&sample) {
+            outbox.send(match change {
+                Change::Vanished(name) => Event::DeviceVanished { name },
+                Change::Returned(name) => Event::Warning { text: format!("{name} is there again") },
+            });
+        }
+        outbox.send(Event::Host(Box::new(sample)));
+    });
     if sampler.skipped_lines() > 0 {
         warn(format!("{} lines of /proc/diskstats were not understood", sampler.skipped_lines()));
+    }
+}
+
+/// The devices that were in a sample, and whether they were in the last one.
+#[derive(Default)]
+struct Present(BTreeMap<String, bool>);
+
+/// What happened to a device between two samples.
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Vanished(String),
+    Returned(String),
+}
+
+impl Present {
+    /// What changed since the sample before. A device that never was in one has not vanished.
+    fn changes(&mut self, sample: &HostSample) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (name, was_there) in &mut self.0 {
+            let is_there = sample.disks.iter().any(|disk| disk.name == *name);
+            match (*was_there, is_there) {
+                (true, false) => changes.push(Change::Vanished(name.clone())),
+                (false, true) => changes.push(Change::Returned(name.clone())),
+                _ => {}
+            }
+            *was_there = is_there;
+        }
+        for disk in &sample.disks {
+            self.0.entry(disk.name.clone()).or_insert(true);
+        }
+        changes
     }
 }
 
@@ -81,6 +124,22 @@ fn wait_until(at_ns: i64, stop: &AtomicBool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::sample::DiskCounters;
+
+    #[test]
+    fn a_device_vanishes_and_returns_once() {
+        let sample = |names: &[&str]| HostSample {
+            disks: names
+                .iter()
+                .map(|&name| DiskCounters { name: name.into(), ..DiskCounters::default() })
+                .collect(),
+            ..HostSample::default()
+        };
+        let mut present = Present::default();
+        let seen = [&["dm-0", "sda"][..], &["dm-0"], &["dm-0"], &["dm-0", "sda"], &["dm-0", "sda", "sdb"]];
+        let changes: Vec<Change> = seen.iter().flat_map(|names| present.changes(&sample(names))).collect();
+        assert_eq!(changes, [Change::Vanished("sda".into()), Change::Returned("sda".into())]);
+    }
 
     #[test]
     fn the_grid_is_t0s() {

@@ -315,6 +315,12 @@ fn server(plan: &Plan, facts: &Hosts) -> Vec<String> {
         [(program, _)] => vec![program.clone()],
         several => several.iter().map(|(program, on)| format!("on {}: {program}", on.join(", "))).collect(),
     };
+    for (what, cpus) in [("server", &plan.server.cpus), ("load", &plan.load.cpus)] {
+        if !cpus.is_empty() {
+            let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
+            lines.push(format!("{what} on processors {}", list.join(",")));
+        }
+    }
     let options: Vec<String> = plan.server.options.iter().map(|(name, value)| option(name, value)).collect();
     lines.extend(options.chunks(3).map(|chunk| chunk.join("  ")));
     lines

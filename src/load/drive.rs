@@ -1,5 +1,6 @@
 //! A load from its first connection to its last transaction: threads, and the collector beside them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -20,6 +21,7 @@ use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::Event;
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::server::access::Access;
+use crate::server::cpus;
 use crate::workload::WorkloadKind;
 use crate::workload::random::{Streams, WorkloadRng};
 use crate::workload::schema::table_name;
@@ -63,7 +65,8 @@ impl Drive<'_> {
         let mut counter = self.connect_counter()?;
         let ready = self.connect_threads()?;
         let streams = (0..self.job.threads).map(|n| self.stream(n)).collect();
-        (self.emit)(Event::LoadReady { streams, cpus: String::new() });
+        let cpus = ready.first().map(|ready| ready.cpus.clone()).unwrap_or_default();
+        (self.emit)(Event::LoadReady { streams, cpus });
         let start = self.wait_for_start()?;
 
         let counter_name = self.counter_name();
@@ -175,12 +178,14 @@ impl Drive<'_> {
         let (course, desk, job) = (Arc::clone(course), Arc::clone(desk), self.job.clone());
         let (access, chosen_ids) = (self.access.clone(), Arc::clone(self.chosen_ids));
         let counter = self.counter_name();
-        let Ready { connection, script } = ready;
+        let Ready { connection, script, .. } = ready;
         thread::Builder::new()
             .name(format!("load-{thread}"))
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 be_punctual();
+                // It was possible when the connection was made.
+                let _ = cpus::keep_to(&job.cpus);
                 sleep_until(course.start.begin_ns);
                 desk.set_connection(connection.id());
                 desk.begin();
@@ -204,6 +209,8 @@ impl Drive<'_> {
 
 /// Connects one thread, whose choices have this stream; so many ids have been chosen before.
 fn open(job: &LoadJob, access: &Access, thread: u32, stream: u64, ids: u64) -> Result<Ready, mysql::Error> {
+    // The load thread will do the same: a processor that is not there shows before the load.
+    cpus::keep_to(&job.cpus)?;
     let mut connection = LoadConnection::open(access, &job.workload)?;
     let rows = match job.workload.kind {
         WorkloadKind::BulkInsert => connection.largest_id(&table_name(false, thread))?,
@@ -211,13 +218,15 @@ fn open(job: &LoadJob, access: &Access, thread: u32, stream: u64, ids: u64) -> R
     };
     let streams = Streams::new(job.seed, stream, job.generation);
     let script = Script::new(job.workload, thread - 1, job.threads, streams).after(rows, ids);
-    Ok(Ready { connection, script })
+    Ok(Ready { connection, script, cpus: cpus::allowed(Path::new(cpus::THIS_THREAD)) })
 }
 
 /// A thread that is connected.
 struct Ready {
     connection: LoadConnection,
     script: Script,
+    /// Processors that its thread may use.
+    cpus: String,
 }
 
 /// Has the kernel wake this thread when asked to, not up to 50 µs later: arrivals wait for nothing.

@@ -1,6 +1,7 @@
 //! What must be true before anything is created: a pure function of the plan and of probed facts.
 
 mod fleet;
+mod limits;
 mod unlike;
 
 pub use fleet::preflight_fleet;
@@ -65,7 +66,7 @@ pub fn preflight(plan: &Plan, facts: &HostFacts) -> Preflight {
 fn check_host(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
     check_target(plan, facts, found);
     check_space(plan, facts, found);
-    let pool_fits = check_memory(plan, facts, found);
+    let pool_fits = check_memory(plan, facts, found) && limits::check_limits(plan, facts, found);
     check_server(plan, facts, found);
     check_dataset(plan, facts, found);
     pool_fits
@@ -80,8 +81,12 @@ impl Preflight {
         self.refuse(ProfileKind::Hardware, field, text);
     }
 
+    fn warn(&mut self, file: ProfileKind, field: &'static str, text: String) {
+        self.warnings.push(Problem { file, field, text });
+    }
+
     fn warn_hardware(&mut self, field: &'static str, text: String) {
-        self.warnings.push(Problem { file: ProfileKind::Hardware, field, text });
+        self.warn(ProfileKind::Hardware, field, text);
     }
 }
 
@@ -224,7 +229,7 @@ fn check_memory(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
     if plan.server.buffer_pool_bytes > available {
         let (file, field) = pool_field(plan);
         let text = pool_exceeds(plan, "available memory", available);
-        found.warnings.push(Problem { file, field, text });
+        found.warn(file, field, text);
     }
     true
 }

@@ -12,8 +12,8 @@ use super::options::{self, ServerFigures};
 use super::{DatasetPlan, HardwarePlan, Override, PLAN_FORMAT, Plan, ProfilePlan, ServerPlan, sysbench};
 use crate::protocol::job::{Dataset, Transport};
 use crate::spec::{
-    Document, HardwareSpec, LoadSettingsSpec, PoolSizeSpec, ProfileSpec, SpecError, TransportSpec,
-    WorkloadSpec,
+    CpuSetSpec, Document, HardwareSpec, LoadSettingsSpec, PoolSizeSpec, ProfileSpec, SpecError,
+    TransportSpec, WorkloadSpec,
 };
 use crate::workload::schema::{Layout, TableSchema};
 use crate::workload::{Workload, WorkloadKind};
@@ -81,7 +81,7 @@ pub fn resolve(
         profile: profile_plan(profile),
         dataset: DatasetPlan { contents, load_threads, load_options },
         workload,
-        load: load::load(spec),
+        load: load::load(spec, &hardware.spec.cpus),
         server: ServerPlan {
             program: hardware.spec.server.program.as_ref().map(|program| absolute(working_dir, program)),
             account: hardware.spec.server.account.clone(),
@@ -93,7 +93,7 @@ pub fn resolve(
             buffer_pool_origin,
             buffer_pool_from_profile: spec.server.buffer_pool.is_some(),
             options,
-            cpus: Vec::new(),
+            cpus: hardware.spec.cpus.server.as_ref().map(CpuSetSpec::numbers).unwrap_or_default(),
         },
         runs,
         fleet,

@@ -3,7 +3,7 @@
 mod fleet;
 
 use super::{PLAN_FORMAT, Plan, RampPlan, RunPlan, options};
-use crate::spec::{Ids, Rate, Rows, Tables, Threads, Times, is_name, is_variable};
+use crate::spec::{HIGHEST_CPU, Ids, Rate, Rows, Tables, Threads, Times, is_name, is_variable};
 use crate::workload::Workload;
 
 /// Durations are at most a year, as in profiles.
@@ -65,6 +65,10 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     check(plan.load.settle.patience_s <= LONGEST_S, "load.settle.patience_s is out of range")?;
     let is_held = |ramp: RampPlan| (1..=MOST_NS).contains(&ramp.p99_ns);
     check(plan.load.ramp.is_none_or(is_held), "load.ramp.p99_ns is out of range")?;
+    for cpus in [&plan.server.cpus, &plan.load.cpus] {
+        let are_sorted = cpus.is_sorted_by(|a, b| a < b) && cpus.iter().all(|cpu| *cpu <= HIGHEST_CPU);
+        check(are_sorted, "server.cpus or load.cpus is no set of processors")?;
+    }
     fleet::validate(&plan.fleet)?;
     check(!plan.runs.is_empty(), "runs is empty")?;
     plan.runs.iter().try_for_each(|run| validate_run(run, plan.fleet.instances.len()))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Sectors are 512 bytes whatever the disk's block size. Ticks are milliseconds in 32 bits and wrap.
 /// Discards exist since Linux 4.18 and flushes since 5.5: `None` on older kernels, not zero.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounters {
     /// Device name, as in `/proc/diskstats`.
     pub name: String,

@@ -9,7 +9,7 @@ use super::live::{Interval, Live};
 use super::ramp::{Measured, StepFigures};
 use super::session::{END_TIMEOUT, Halt, Happening, NEVER, Session, failure};
 use crate::fleet::clock::ClockOffset;
-use crate::plan::{IdlePolicy, RunPlan};
+use crate::plan::{IdlePolicy, LossPolicy, RunPlan};
 use crate::protocol::clock::{SECOND_NS, monotonic_ns};
 use crate::protocol::event::{LoadEndCause, LoadEnded};
 use crate::protocol::job::{LoadJob, StartJob};
@@ -219,6 +219,13 @@ impl Session<'_> {
         if let Event::LoadSecond(second) = event {
             course.measured += if second.second >= 0 { second.latency.count } else { 0 };
             self.notice_stall(course, host, second.latency.count == 0);
+        }
+        if let Event::DeviceVanished { name } = event
+            && self.plan.fleet.on_device_loss == LossPolicy::Stop
+            && self.is_needed(host)
+        {
+            let text = format!("device {name} has vanished, and load.on_device_loss is `stop`");
+            self.wind_up(course, Halt::Failed(labelled(self.plan, host, &text)));
         }
         let intervals = course.live.saw(host, event);
         self.show(&intervals);

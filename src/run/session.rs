@@ -247,6 +247,10 @@ impl<'a> Session<'a> {
                 let text = labelled(self.plan, host, text);
                 self.watcher.saw(&Progress::Warning(&text));
             }
+            Event::DeviceVanished { name } => {
+                let text = labelled(self.plan, host, &format!("device {name} has vanished"));
+                self.watcher.saw(&Progress::Warning(&text));
+            }
             _ => {}
         }
         self.record(host, Record::Event(event.clone()));

@@ -19,7 +19,7 @@ use super::access::{Access, Address, USER};
 use super::account::Account;
 use super::find::Programs;
 use super::folder::{DatasetFolder, DatasetLock};
-use super::{ServerError, explain, shim};
+use super::{ServerError, cpus, explain, shim};
 use crate::protocol::event::ServerReady;
 use crate::protocol::job::Transport;
 
@@ -44,6 +44,8 @@ pub struct Start<'a> {
     pub transport: Transport,
     /// Options of its configuration file, without paths and addresses.
     pub options: &'a BTreeMap<String, String>,
+    /// Processors that the server may use; all when empty.
+    pub cpus: &'a [u32],
     /// What clients of an earlier start know, when it is to serve them again.
     pub again: Option<&'a Access>,
 }
@@ -91,6 +93,12 @@ impl Server {
     #[must_use]
     pub fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        process(&self.child).as_raw()
     }
 
     /// How it ended, if it has.
@@ -193,7 +201,7 @@ fn configuration(start: &Start) -> Result<String, ServerError> {
 /// Runs the initialiser under the server's account.
 fn initialize(start: &Start, log: &Path, give_up: &dyn Fn() -> bool) -> Result<(), ServerError> {
     let program = &start.programs.initializer;
-    let mut command = shim::command(program);
+    let mut command = shim::command(program, start.cpus);
     command
         .arg(format!("--defaults-file={}", start.folder.configuration().display()))
         // --force: a host name that does not resolve is no reason to stop; its accounts are removed anyway.
@@ -222,7 +230,7 @@ fn launch(start: &Start, lock: DatasetLock, log: PathBuf) -> Result<Server, Serv
     let folder = start.folder;
     let password = start.again.map_or_else(random_password, |access| Ok(access.password().to_owned()))?;
     write_init_file(folder, start.account, &password)?;
-    let mut command = shim::command(&start.programs.server);
+    let mut command = shim::command(&start.programs.server, start.cpus);
     command
         .arg(format!("--defaults-file={}", folder.configuration().display()))
         .arg(format!("--init-file={}", init_file(folder).display()));
@@ -316,13 +324,13 @@ fn describe(
     }
     Ok(ServerReady {
         version: version.unwrap_or_default(),
-        pid: i32::try_from(server.child.id()).unwrap_or_default(),
+        pid: server.pid(),
         variables,
         configuration,
         data_dir: folder.data().display().to_string(),
         address: server.access.address().to_string(),
         initialized,
-        cpus: String::new(),
+        cpus: cpus::allowed(&PathBuf::from(format!("/proc/{}", server.child.id()))),
     })
 }
 

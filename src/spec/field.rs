@@ -1,7 +1,7 @@
 //! The fields by name: examples for messages, the keys of `--set`, and near misses.
 
 /// Fields that `--set` takes, each with a value that is right.
-pub(super) const SETTABLE: [(&str, &str); 52] = [
+pub(super) const SETTABLE: [(&str, &str); 53] = [
     ("workload.kind", "oltp_read_write"),
     ("workload.keys", "uniform"),
     ("workload.table_size", "100000"),
@@ -49,6 +49,7 @@ pub(super) const SETTABLE: [(&str, &str); 52] = [
     ("load.seed", "1234"),
     ("load.counts", "[4, 8]"),
     ("load.on_loss", "continue"),
+    ("load.on_device_loss", "stop"),
     ("server.transport", "socket"),
     ("server.buffer_pool", "24GiB"),
     ("server.log_file_size", "1GiB"),
@@ -60,11 +61,13 @@ pub(super) const SETTABLE: [(&str, &str); 52] = [
 pub(super) const VARIABLES: &str = "server.variables.";
 
 /// Required fields that `--set` does not take.
-const OTHERS: [(&str, &str); 15] = [
+const OTHERS: [(&str, &str); 17] = [
     ("name", "nvme-lab"),
     ("description", "what this profile is for"),
     ("device.path", "/mnt/dut"),
     ("memory.buffer_pool", "24GiB"),
+    ("cpus.server", "0-7"),
+    ("cpus.load", "8-15"),
     ("instances.libvirt.hypervisors", "[qemu+ssh://root@node1/system]"),
     ("instances.libvirt.machines", "4"),
     ("instances.libvirt.image.pool", "default"),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::cpus::CpusSpec;
 use super::fleet::{InstancesSpec, ObserverSpec};
 use super::size::{ByteSize, PoolSizeSpec};
 use super::text::{ValueError, deserialize_text, quoted};
@@ -29,6 +30,9 @@ pub struct HardwareSpec {
     /// The server on the instances' hosts.
     #[serde(default)]
     pub server: HardwareServerSpec,
+    /// Processors that server and load may use.
+    #[serde(default)]
+    pub cpus: CpusSpec,
     /// Hosts of the instances; this machine if not given.
     #[serde(default)]
     pub instances: Option<InstancesSpec>,

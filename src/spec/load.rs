@@ -64,6 +64,9 @@ pub struct LoadSpec {
     /// What becomes of a run that loses an instance.
     #[serde(default)]
     pub on_loss: LossSpec,
+    /// What becomes of a run that loses a device below a data directory; it goes on if not given.
+    #[serde(default = "go_on")]
+    pub on_device_loss: LossSpec,
 }
 
 /// Rates from low to high, in equal ratios.
@@ -80,15 +83,19 @@ pub struct RampSpec {
     pub p99_ms: Count<u32, 1, 3_600_000, 50>,
 }
 
-/// What becomes of a run that loses an instance.
+/// What becomes of a run that loses an instance or a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossSpec {
-    /// The other instances stop as well.
+    /// It stops, with the other instances.
     #[default]
     Stop,
-    /// The other instances go on.
+    /// It goes on with what is left.
     Continue,
+}
+
+fn go_on() -> LossSpec {
+    LossSpec::Continue
 }
 
 fn default_report_interval() -> DurationSpec {

@@ -6,7 +6,10 @@ use std::path::Path;
 use nix::unistd::geteuid;
 
 use super::devices::BlockDevices;
+use super::limits::limits;
+use super::memory::parse_meminfo;
 use super::mounts::MountTable;
+use super::platform::platform;
 use crate::protocol::facts::{
     DatasetState, HostFacts, LimitFacts, MountFacts, ObserverFacts, PlatformFacts, ServerFacts, TargetFacts,
 };
@@ -38,8 +41,8 @@ pub fn facts(
         cpu_model: machine.cpu_model,
         cpus: machine.cpus,
         memory_bytes: machine.memory_bytes,
-        memory_available_bytes: parse_memory(&memory, "MemAvailable")
-            .or_else(|| parse_memory(&memory, "MemFree"))
+        memory_available_bytes: parse_meminfo(&memory, "MemAvailable")
+            .or_else(|| parse_meminfo(&memory, "MemFree"))
             .unwrap_or(0),
         uid: geteuid().as_raw(),
         target,
@@ -83,9 +86,9 @@ pub fn machine() -> Machine {
             .or_else(|| parse_pretty_name(&text("/usr/lib/os-release"))),
         cpu_model: parse_cpu_model(&text("/proc/cpuinfo")),
         cpus: count_cpus(&text("/proc/stat")),
-        memory_bytes: parse_memory(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
-        platform: PlatformFacts::default(),
-        limits: LimitFacts::default(),
+        memory_bytes: parse_meminfo(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
+        platform: platform(Path::new("/sys"), Path::new("/proc")),
+        limits: limits(Path::new("/proc/self")),
     }
 }
 
@@ -98,7 +101,7 @@ pub fn observer_facts(path: &Path) -> Option<ObserverFacts> {
         hostname: kernel("hostname"),
         kernel: kernel_and_release(),
         cpus: count_cpus(&text_of(Path::new("/proc/stat"))),
-        memory_bytes: parse_memory(&text_of(Path::new("/proc/meminfo")), "MemTotal").unwrap_or(0),
+        memory_bytes: parse_meminfo(&text_of(Path::new("/proc/meminfo")), "MemTotal").unwrap_or(0),
         devices: {
             let devices = BlockDevices::new(Path::new("/sys"), mounts).facts_of_stack(&number);
             (!devices.is_empty()).then_some(devices)?
@@ -156,12 +159,6 @@ pub fn parse_pressure(text: &str) -> Option<StallTotals> {
         line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
     };
     Some(StallTotals { some_us: total("some")?, full_us: total("full").unwrap_or(0) })
-}
-
-/// Bytes of one line of `/proc/meminfo`.
-fn parse_memory(meminfo: &str, name: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Model of the first processor. ARM kernels do not tell it.
@@ -231,14 +228,6 @@ mod tests {
     }
 
     #[test]
-    fn memory() {
-        let text = "MemTotal:       24684084 kB\nMemFree:          100 kB\nMemAvailable:   200 kB\n";
-        assert_eq!(parse_memory(text, "MemTotal"), Some(24_684_084 * 1024));
-        assert_eq!(parse_memory(text, "MemAvailable"), Some(204_800));
-        assert_eq!(parse_memory(text, "Mem"), None);
-    }
-
-    #[test]
     fn processor_models() {
         let x86 = "processor\t: 0\ncpu family\t: 6\nmodel\t: 85\nmodel name\t: Intel(R)  Xeon(R) E5\n";
         assert_eq!(parse_cpu_model(x86).as_deref(), Some("Intel(R) Xeon(R) E5"));
@@ -261,7 +250,7 @@ mod tests {
         #[test]
         fn text_never_panics(text in "(cpu|some|PRETTY_NAME=|MemTotal:|model name|total=|[ -~\n]){0,30}") {
             let _ = (parse_cpu(&text), parse_pressure(&text), parse_cpu_model(&text));
-            let _ = (count_cpus(&text), parse_pretty_name(&text), parse_memory(&text, "MemTotal"));
+            let _ = (count_cpus(&text), parse_pretty_name(&text));
         }
     }
 }

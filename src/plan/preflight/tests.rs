@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::plan::resolve::resolve;
-use crate::protocol::facts::{DeviceFacts, LimitFacts, PlatformFacts, TargetFacts};
+use crate::protocol::facts::{DeviceFacts, IoLimit, LimitFacts, PlatformFacts, TargetFacts};
 use crate::spec::{parse_hardware, parse_profile};
 
 pub(super) fn plan(pool: &str, overrides: &[&str]) -> Plan {
@@ -123,6 +123,27 @@ fn refusals_and_warnings_read_well() {
     show("in use", &good, &|f| f.dataset = DatasetState::InUse);
     show("foreign", &good, &|f| f.dataset = DatasetState::Foreign { reason: "not ours".into() });
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_control_groups_and_processor_sets_leave() {
+    let good = facts();
+    let mut plan = plan("24GiB", &[]);
+    (plan.server.cpus, plan.load.cpus) = (vec![0, 1], vec![2, 9]);
+    let limited = |change: &dyn Fn(&mut LimitFacts)| {
+        let mut facts = good.clone();
+        facts.limits.cpus = "0-7".into();
+        change(&mut facts.limits);
+        preflight(&plan, &facts)
+    };
+    let io = |number: &str| IoLimit { number: number.into(), reads_per_s: Some(500), ..IoLimit::default() };
+    let shown = [
+        show("a processor that is not there", &limited(&|_| {})),
+        show("no list of processors", &limited(&|limits| limits.cpus.clear())),
+        show("little memory", &limited(&|limits| limits.memory_bytes = Some(8 << 30))),
+        show("an I/O limit on the device", &limited(&|limits| limits.io = vec![io("8:16"), io("9:9")])),
+    ];
+    insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]

@@ -5,6 +5,13 @@ use crate::spec::{
     ByteSize, HardwareSpec, IdleSpec, InstancesSpec, LibvirtSpec, LossSpec, ProfileSpec, machine_name,
 };
 
+fn policy(spec: LossSpec) -> LossPolicy {
+    match spec {
+        LossSpec::Stop => LossPolicy::Stop,
+        LossSpec::Continue => LossPolicy::Continue,
+    }
+}
+
 /// The hosts that two profiles name. Those that no run needs are left alone: to load a dataset there would take
 /// hours for nothing.
 pub(super) fn fleet(hardware: &HardwareSpec, profile: &ProfileSpec) -> FleetPlan {
@@ -14,10 +21,8 @@ pub(super) fn fleet(hardware: &HardwareSpec, profile: &ProfileSpec) -> FleetPlan
     });
     let fleet = FleetPlan {
         observers: observers.collect(),
-        on_loss: match profile.load.on_loss {
-            LossSpec::Stop => LossPolicy::Stop,
-            LossSpec::Continue => LossPolicy::Continue,
-        },
+        on_loss: policy(profile.load.on_loss),
+        on_device_loss: policy(profile.load.on_device_loss),
         ..FleetPlan::local()
     };
     let Some(spec) = &hardware.instances else { return fleet };

@@ -2,13 +2,16 @@
 
 use crate::plan::{LoadPlan, RampPlan, RunPlan};
 use crate::protocol::job::{IgnoredErrors, SettleJob};
-use crate::spec::{Document, HardwareSpec, IgnoreErrorsSpec, LoadSpec, ProfileSpec, RampSpec, SpecError};
+use crate::spec::{
+    CpuSetSpec, CpusSpec, Document, HardwareSpec, IgnoreErrorsSpec, LoadSpec, ProfileSpec, RampSpec,
+    SpecError,
+};
 
 /// What counts as rest between runs: what is left to write and to purge is little against a run's own.
 const SETTLE: SettleJob = SettleJob { dirty_pages: 64, history: 1_000, patience_s: 600 };
 
 /// What holds for every run.
-pub(super) fn load(spec: &ProfileSpec) -> LoadPlan {
+pub(super) fn load(spec: &ProfileSpec, cpus: &CpusSpec) -> LoadPlan {
     LoadPlan {
         ignored: match &spec.load.ignore_errors {
             IgnoreErrorsSpec::Default => IgnoredErrors::sysbenchs(),
@@ -20,7 +23,7 @@ pub(super) fn load(spec: &ProfileSpec) -> LoadPlan {
         settle: SETTLE,
         ramp: spec.load.ramp.map(|ramp| RampPlan { p99_ns: u64::from(ramp.p99_ms.get()) * 1_000_000 }),
         sysbench_prepare: String::new(),
-        cpus: Vec::new(),
+        cpus: cpus.load.as_ref().map(CpuSetSpec::numbers).unwrap_or_default(),
     }
 }
 
