@@ -25,6 +25,7 @@ mod e2e {
     mod mount;
     mod outage;
     mod page;
+    mod pinned;
     mod processes;
     mod refused;
     mod require;

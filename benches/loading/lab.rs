@@ -75,6 +75,7 @@ impl Lab {
             folder: &folder,
             transport: Transport::Socket,
             options,
+            cpus: &[],
             again: None,
         };
         let (server, ready) = Server::start(&start, &|| false).unwrap();

@@ -66,7 +66,7 @@ pub fn preflight(plan: &Plan, facts: &HostFacts) -> Preflight {
 fn check_host(plan: &Plan, facts: &HostFacts, found: &mut Preflight) -> bool {
     check_target(plan, facts, found);
     check_space(plan, facts, found);
-    let pool_fits = check_memory(plan, facts, found) && limits::check_limits(plan, facts, found);
+    let pool_fits = limits::check_limits(plan, facts, found) & check_memory(plan, facts, found);
     check_server(plan, facts, found);
     check_dataset(plan, facts, found);
     pool_fits

@@ -108,7 +108,7 @@ fn on_a_loop_device(filesystem: &str, make: impl FnOnce(&Path) -> Option<Mount>)
 }
 
 fn layers(run: &Value) -> &Vec<Value> {
-    run["per_instance"][0]["layers"].as_array().unwrap_or_else(|| panic!("{}", run["per_instance"][0]))
+    run["per_instance"][0]["stack"]["layers"].as_array().unwrap_or_else(|| panic!("{}", run["per_instance"][0]))
 }
 
 /// The loop device of the lab's image, as losetup knows it.

@@ -128,7 +128,7 @@ fn refusals_and_warnings_read_well() {
 #[test]
 fn what_control_groups_and_processor_sets_leave() {
     let good = facts();
-    let mut plan = plan("24GiB", &[]);
+    let mut plan = plan("2GiB", &["allow_cached=true"]);
     (plan.server.cpus, plan.load.cpus) = (vec![0, 1], vec![2, 9]);
     let limited = |change: &dyn Fn(&mut LimitFacts)| {
         let mut facts = good.clone();
@@ -140,7 +140,7 @@ fn what_control_groups_and_processor_sets_leave() {
     let shown = [
         show("a processor that is not there", &limited(&|_| {})),
         show("no list of processors", &limited(&|limits| limits.cpus.clear())),
-        show("little memory", &limited(&|limits| limits.memory_bytes = Some(8 << 30))),
+        show("little memory", &limited(&|limits| limits.memory_bytes = Some(1 << 30))),
         show("an I/O limit on the device", &limited(&|limits| limits.io = vec![io("8:16"), io("9:9")])),
     ];
     insta::assert_snapshot!(shown.join("\n"));
