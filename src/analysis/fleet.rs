@@ -73,6 +73,8 @@ pub struct ObserverAnalysis {
     pub device_name: Option<String>,
     /// Means of the device over the headline segment, or over the whole window when there is none.
     pub device: Option<DeviceRates>,
+    /// That device and those below it.
+    pub stack: StackAnalysis,
     /// Processor shares over the same interval.
     pub cpu: Option<CpuShares>,
     /// One point a second, on the time axis of the run.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::gather::GatheredHost;
-use super::gather_run::GatheredInstance;
 use super::samples::HostMoment;
 use super::window::Ends;
 use crate::protocol::facts::{DeviceFacts, DeviceKind};
@@ -55,9 +54,9 @@ impl StackAnalysis {
     }
 }
 
-/// The stack of an instance, between two samples.
+/// The stack of a host, between two samples; `gone` are the devices that it saw vanish, by name.
 pub fn analyze_stack(
-    instance: &GatheredInstance,
+    gone: &[String],
     known: Option<&GatheredHost>,
     ends: Option<&Ends<HostMoment>>,
 ) -> StackAnalysis {
@@ -68,7 +67,7 @@ pub fn analyze_stack(
         let disk = ends.disk(&layer.number);
         layer.rates = disk.and_then(|(first, last)| device_rates(first, last, ends.elapsed_ns()));
         let (then, now) = (ends.first.disk(&layer.number), ends.last.disk(&layer.number));
-        layer.vanished = (then.is_some() && now.is_none()) || instance.vanished.contains(&layer.name);
+        layer.vanished = (then.is_some() && now.is_none()) || gone.contains(&layer.name);
     }
     let Some(headline) = layers.first().and_then(|headline| headline.rates) else {
         return StackAnalysis { layers, ..StackAnalysis::default() };

@@ -56,7 +56,7 @@ pub fn analyze_run(run: &GatheredRun, gathered: &Gathered, plan: &Plan) -> RunAn
         segments: segments(run, headline.map(|(place, _)| place)),
         fairness: compared.and_then(fleet::fairness),
         others_print: compared.and_then(fleet::others_print),
-        observers: observers(run, headline.map(|(_, totals)| &totals.all)),
+        observers: observers(run, gathered, headline.map(|(_, totals)| &totals.all)),
         per_instance,
         load: analyze_load(run),
         wear: analyze_wear(run),
@@ -163,7 +163,7 @@ impl<'a> View<'a> {
         InstanceAnalysis {
             host: instance.host.clone(),
             device_name: name,
-            stack: layers::analyze_stack(instance, known, self.host.as_ref()),
+            stack: layers::analyze_stack(&instance.vanished, known, self.host.as_ref()),
             machine: machine::analyze_machine(instance, known, self.host.as_ref()),
             figures: figures(self.totals, unfinished.as_deref(), &telemetry),
             last_second: instance.last_second().filter(|second| *second >= 0),
@@ -234,7 +234,7 @@ fn segments(run: &GatheredRun, headline: Option<usize>) -> Vec<SegmentAnalysis> 
         .collect()
 }
 
-fn observers(run: &GatheredRun, headline: Option<&Totals>) -> Vec<ObserverAnalysis> {
+fn observers(run: &GatheredRun, gathered: &Gathered, headline: Option<&Totals>) -> Vec<ObserverAnalysis> {
     let measured = || {
         let begin = run.merging.segments.first()?.segment.first.saturating_mul(SECOND_NS);
         let last = run.merging.seconds.last()?;
@@ -252,6 +252,7 @@ fn observers(run: &GatheredRun, headline: Option<&Totals>) -> Vec<ObserverAnalys
                 host: observer.host.clone(),
                 device_name: samples.device_name().map(str::to_owned),
                 device: ends.as_ref().and_then(|ends| series::rates(ends, samples)),
+                stack: layers::analyze_stack(&[], gathered.hosts.get(&observer.host), ends.as_ref()),
                 cpu: ends.as_ref().and_then(series::processors),
                 series: series::observer_points(run, observer),
             }

@@ -3,7 +3,7 @@
 use super::document::device_columns;
 use super::grid::Grid;
 use super::number::{self, MISSING, or_missing};
-use crate::analysis::{InstanceAnalysis, LayerAnalysis, RunAnalysis, StackAnalysis};
+use crate::analysis::{LayerAnalysis, RunAnalysis, StackAnalysis};
 use crate::protocol::facts::DeviceKind;
 
 /// Devices below those of several instances that a report lists.
@@ -122,21 +122,25 @@ pub(super) fn vanished(run: &RunAnalysis) -> Option<String> {
     (!names.is_empty()).then(|| format!("Vanished within the run: {}.", names.join(", ")))
 }
 
-/// A row for each device below those of several instances; `None` when there is none.
+/// A row for each device below those of several instances and of observers; `None` when there is none.
 pub(super) fn below_grid(run: &RunAnalysis) -> Option<Grid> {
-    let below = |own: &'_ InstanceAnalysis| own.stack.below().len();
-    let all: usize = run.per_instance.iter().map(below).sum();
-    if !run.is_fleet() || all == 0 {
+    let instances = run.per_instance.iter().filter(|_| run.is_fleet()).map(|own| (&own.host, &own.stack));
+    let observers = run.observers.iter().map(|own| (&own.host, &own.stack));
+    let rows: Vec<(&String, &LayerAnalysis)> = instances
+        .chain(observers)
+        .flat_map(|(host, stack)| stack.below().iter().map(move |layer| (host, layer)))
+        .collect();
+    let all = rows.len();
+    if all == 0 {
         return None;
     }
-    let rows =
-        run.per_instance.iter().flat_map(|own| own.stack.below().iter().map(move |layer| (own, layer)));
-    let rows = rows.take(MOST_LISTED).map(|(own, layer)| {
+    let rows = rows.into_iter();
+    let rows = rows.take(MOST_LISTED).map(|(host, layer)| {
         let rate = |value: fn(&crate::stats::device::DeviceRates) -> f64, places| {
             or_missing(layer.rates.as_ref().map(value), |value| number::decimals(value, places))
         };
         vec![
-            own.host.clone(),
+            host.clone(),
             format!("{}{}", "· ".repeat(layer.depth.min(8)), layer.name),
             rate(|d| d.reads_per_s, 1),
             rate(|d| d.read_await_ms, 2),
@@ -150,9 +154,9 @@ pub(super) fn below_grid(run: &RunAnalysis) -> Option<Grid> {
     let left_out = all.saturating_sub(MOST_LISTED);
     let more = if left_out > 0 { format!(", the first of {all}") } else { String::new() };
     Some(Grid {
-        title: format!("Instances: devices below those under test{more}"),
-        hint: "Read × and write ×: bytes for each byte at the device under test. What lies below it also carries the I/O of others that share it.",
-        headers: vec!["Instance", "Device", "r/s", "r_await", "w/s", "w_await", "%util", "Read ×", "Write ×"],
+        title: format!("Devices below those of instances and observers{more}"),
+        hint: "Read × and write ×: bytes for each byte at the host's headline device. What lies below it also carries the I/O of others that share it.",
+        headers: vec!["Host", "Device", "r/s", "r_await", "w/s", "w_await", "%util", "Read ×", "Write ×"],
         rows: rows.collect(),
         labels: 2,
     })
@@ -168,10 +172,12 @@ mod tests {
         let mut run = sample::fleet::sweep(&[16], 3).runs.remove(0);
         assert_eq!(below_grid(&run), None, "nothing lies below");
         run.per_instance.iter_mut().for_each(|own| own.stack = sample::machine::stack());
+        run.observers[0].stack = sample::machine::stack();
+        run.observers[0].stack.layers.truncate(2);
         let grid = below_grid(&run).unwrap();
         assert_eq!(
             (grid.rows.len(), grid.title.as_str()),
-            (32, "Instances: devices below those under test, the first of 64")
+            (32, "Devices below those of instances and observers, the first of 65")
         );
         assert_eq!(grid.rows[2][..3], ["vm1", "· · nvme0n1", "4,133.8"]);
         assert_eq!(grid.rows[3][1..], ["· · sdb", "–", "–", "–", "–", "–", "–", "–"]);

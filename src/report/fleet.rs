@@ -155,12 +155,12 @@ pub(super) fn grids(run: &RunAnalysis) -> Vec<Grid> {
     let mut grids = Vec::new();
     if run.is_fleet() && !run.per_instance.is_empty() {
         grids.extend([load_grid(run), io_grid(run)]);
-        grids.extend(devices::below_grid(run));
         grids.extend(machine::grid(run));
     }
     if !run.observers.is_empty() {
         grids.push(observer_grid(run));
     }
+    grids.extend(devices::below_grid(run));
     grids
 }
 

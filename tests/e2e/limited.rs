@@ -98,6 +98,8 @@ impl Limited {
         });
         let run = first_run(&self.lab.result("limited")).clone();
         assert_eq!(holds(&run, "device_bound"), true, "{}", run["findings"]);
+        let findings = run["findings"].to_string();
+        assert!(findings.contains("its control group lets loop"), "{findings}");
         assert_eq!(holds(&run, "page_cache_bypassed"), true, "{}", run["findings"]);
         // What makes such a device hard to recognise.
         let device = &run["device"];

@@ -224,3 +224,12 @@ fn a_limit_that_nobody_knows_shows_in_the_stalls() {
     assert_eq!(found.holds, Some(true));
     assert!(found.text.starts_with("device-bound, with the waits above the block layer"), "{}", found.text);
 }
+
+#[test]
+fn an_observers_device_has_a_stack_too() {
+    let run = Story { observed: Some(1.0), ..one() }.run();
+    let stack = &run.observers[0].stack;
+    assert_eq!((stack.layers.len(), stack.layers[0].name.as_str()), (1, "sdb"));
+    assert_eq!(stack.layers[0].rates, run.observers[0].device);
+    assert_eq!((stack.below(), stack.read_multiplication), (&[][..], None));
+}

@@ -146,6 +146,7 @@ fn observer(seconds: i64) -> ObserverAnalysis {
         host: "node1".into(),
         device_name: Some("nvme1n1".into()),
         device: Some(rates(2.0)),
+        stack: StackAnalysis::default(),
         cpu: Some(cpu(0.4)),
         series: (-10..seconds).map(second).collect(),
     }
