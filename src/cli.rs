@@ -8,6 +8,7 @@ mod discover;
 mod env;
 mod exit;
 mod import;
+mod iostat;
 mod machines;
 mod output;
 mod plan;
@@ -58,6 +59,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Devices(arguments) => devices::devices(&arguments),
         Command::Discover(arguments) => discover::discover(&arguments),
         Command::Env(arguments) => env::env(&arguments),
+        Command::Iostat(arguments) => iostat::iostat(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),

@@ -15,6 +15,7 @@ pub mod mounts;
 mod network;
 pub mod platform;
 pub mod process;
+pub mod replay;
 pub mod sampler;
 pub mod swaps;
 pub mod target;

@@ -43,6 +43,12 @@ pub fn host(target: &Path, watched: Watched, start: &StartJob, outbox: &Outbox, 
     if sampler.skipped_lines() > 0 {
         warn(format!("{} lines of /proc/diskstats were not understood", sampler.skipped_lines()));
     }
+    if sampler.odd_lines() > 0 {
+        warn(format!(
+            "{} lines of /proc/diskstats had another number of fields than 14, 18 or 20",
+            sampler.odd_lines()
+        ));
+    }
 }
 
 /// The devices that were in a sample, and whether they were in the last one.

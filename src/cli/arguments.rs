@@ -54,6 +54,8 @@ pub enum Command {
     Report(Report),
     /// Show the tree of block devices, or what a path stands on
     Devices(Devices),
+    /// Print device statistics, with the columns of `iostat -x`
+    Iostat(Iostat),
     /// Print a hardware profile for what is there
     Discover(Discover),
     /// Show what the environments of two results differ in
@@ -150,6 +152,30 @@ pub struct Devices {
     /// Put serial-1, wwid-1, … in place of serial numbers and world-wide names
     #[arg(long)]
     pub redact: bool,
+}
+
+/// Arguments of `iostat`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The columns, their order and their digits are those of sysstat's `iostat -x`; `-` is unknown: the
+device was created anew, or the kernel does not count it. Without INTERVAL there is one report since
+boot; with it, reports of intervals only (as `iostat -y`), without end unless there is a COUNT.
+
+A recording for --replay holds snapshots of /proc/diskstats, each headed by a line `# <seconds>`:
+  while sleep 1; do echo \"# $(cut -d' ' -f1 /proc/uptime)\"; cat /proc/diskstats; done > recording
+With --json each report is an object on a line of its own: `at_s`, `elapsed_s`, and `devices`, each
+with its `device` and iostat's columns by their names; null is unknown.")]
+pub struct Iostat {
+    /// Devices such as sda, /dev/nvme0n1 or 8:0 [default: whole devices that have been used], then the
+    /// seconds between reports, then how many reports
+    #[arg(value_name = "DEVICE… INTERVAL COUNT")]
+    pub words: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Report a recording instead; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
 }
 
 /// Arguments of `discover`.

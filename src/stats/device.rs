@@ -373,6 +373,26 @@ mod tests {
             prop_assert!((rates.queue_size - f64::from(queue) / 10_000.0).abs() < 1e-9);
         }
 
+        /// Whatever two samples say, no rate is negative or beyond what a counter can grow by.
+        #[test]
+        fn rates_are_possible(a in any::<[u32; 11]>(), b in any::<[u32; 11]>()) {
+            let disk = |c: [u32; 11]| DiskCounters {
+                reads: OperationCounters { ios: c[0].into(), merges: c[1].into(), sectors_512: c[2].into(), ticks_ms: c[3] },
+                writes: OperationCounters { ios: c[4].into(), merges: c[5].into(), sectors_512: c[6].into(), ticks_ms: c[7] },
+                busy_ticks_ms: c[8],
+                queue_ticks_ms: c[9],
+                flushes: Some(FlushCounters { ios: c[10].into(), ticks_ms: c[9] }),
+                ..vector().0
+            };
+            if let Some(rates) = device_rates(&disk(a), &disk(b), 1_000_000_000) {
+                let columns = serde_json::to_value(rates).unwrap();
+                for (column, value) in columns.as_object().unwrap() {
+                    let value = value.as_f64().unwrap_or(0.0);
+                    prop_assert!((0.0..=1e10).contains(&value), "{column} {value}");
+                }
+            }
+        }
+
         /// A device that was created anew is unknown, whichever of its counters shows it.
         #[test]
         fn a_reset_is_unknown(which in 0_usize..10, back in 1_u64..10) {

@@ -10,7 +10,8 @@ use crate::protocol::sample::{DiskCounters, FlushCounters, OperationCounters};
 
 /// One line, `None` when it is not at least the 14 fields that every kernel since 2.6.25 writes.
 ///
-/// 18 fields or more bring discards, 20 or more flushes. Ticks are 32 bits in the kernel; a wider
+/// 18 fields or more bring discards, 20 or more flushes; of a number between, or above, what it surely says is kept
+/// ([`is_odd`]). The 7 fields that kernels before 2.6.25 wrote of a partition are too few to be counters of anything. Ticks are 32 bits in the kernel; a wider
 /// number is cut to that, so that differences wrap alike everywhere.
 #[must_use]
 pub fn parse_line(line: &str) -> Option<DiskCounters> {
@@ -35,6 +36,12 @@ pub fn parse_line(line: &str) -> Option<DiskCounters> {
     })
 }
 
+/// Whether a line has a number of fields that no kernel writes.
+#[must_use]
+pub fn is_odd(line: &str) -> bool {
+    !matches!(line.split_ascii_whitespace().count(), 14 | 18 | 20)
+}
+
 fn operations(ios: u64, merges: u64, sectors_512: u64, ticks_ms: u64) -> OperationCounters {
     OperationCounters { ios, merges, sectors_512, ticks_ms: ticks_ms as u32 }
 }
@@ -46,6 +53,8 @@ pub struct DiskReading {
     pub disks: Vec<DiskCounters>,
     /// Lines of chosen devices, or of nobody knows which, that made no sense.
     pub skipped: u64,
+    /// Lines of chosen devices with an odd number of fields, of which a part is used.
+    pub odd: u64,
 }
 
 /// Picks the devices with these `major:minor` numbers from the file's text. A hidden device, such as a path of an NVMe
@@ -53,7 +62,7 @@ pub struct DiskReading {
 #[must_use]
 pub fn select(text: &[u8], numbers: &[String]) -> DiskReading {
     let mut found: Vec<Option<DiskCounters>> = vec![None; numbers.len()];
-    let mut skipped = 0;
+    let (mut skipped, mut odd) = (0, 0);
     for line in text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         // Other devices' lines are never parsed: a host can have a thousand of them.
         let Some((major, minor, name)) = line_device(line) else {
@@ -65,14 +74,33 @@ pub fn select(text: &[u8], numbers: &[String]) -> DiskReading {
         let Some(place) = numbers.iter().position(is_chosen) else {
             continue;
         };
-        match std::str::from_utf8(line).ok().and_then(parse_line) {
+        let line = std::str::from_utf8(line).unwrap_or_default();
+        match parse_line(line) {
             Some(counters) => {
-                found[place] = Some(DiskCounters { number: numbers[place].clone(), ..counters })
+                odd += u64::from(is_odd(line));
+                found[place] = Some(DiskCounters { number: numbers[place].clone(), ..counters });
             }
             None => skipped += 1,
         }
     }
-    DiskReading { disks: found.into_iter().flatten().collect(), skipped }
+    DiskReading { disks: found.into_iter().flatten().collect(), skipped, odd }
+}
+
+/// Every device of the file's text, in its order.
+#[must_use]
+pub fn all(text: &[u8]) -> DiskReading {
+    let mut reading = DiskReading::default();
+    let lines = text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    for line in lines.map(|line| std::str::from_utf8(line).unwrap_or_default()) {
+        match parse_line(line) {
+            Some(counters) => {
+                reading.odd += u64::from(is_odd(line));
+                reading.disks.push(counters);
+            }
+            None => reading.skipped += 1,
+        }
+    }
+    reading
 }
 
 /// The first two fields, when they are numbers, and the name if there is one.
@@ -112,6 +140,12 @@ impl DiskReader {
     pub fn take(&mut self) -> io::Result<()> {
         self.text.clear();
         self.file.read_all(&mut self.text)
+    }
+
+    /// Every device of what was taken last.
+    #[must_use]
+    pub fn all(&self) -> DiskReading {
+        all(&self.text)
     }
 
     /// What was taken last.
@@ -174,6 +208,7 @@ mod tests {
         let reading = select(text.as_bytes(), &numbers);
         let names: Vec<&str> = reading.disks.iter().map(|d| d.name.as_str()).collect();
         assert_eq!(names, ["dm-1", "nvme0n1"]);
+        assert_eq!(reading.odd, 0);
         assert_eq!(reading.skipped, 2, "`garbage` and sda; sdb was not chosen");
     }
 

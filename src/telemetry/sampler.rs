@@ -44,6 +44,7 @@ pub struct HostSampler {
     processes: Vec<(MeasuredProcess, i32)>,
     proc_root: PathBuf,
     skipped: u64,
+    odd: u64,
 }
 
 /// Files that stay open.
@@ -89,6 +90,7 @@ impl HostSampler {
             watched,
             proc_root: proc_root.to_path_buf(),
             skipped: 0,
+            odd: 0,
         }
     }
 
@@ -104,6 +106,12 @@ impl HostSampler {
         self.skipped
     }
 
+    /// Lines of `/proc/diskstats` so far that had an odd number of fields.
+    #[must_use]
+    pub fn odd_lines(&self) -> u64 {
+        self.odd
+    }
+
     /// Reads the counters. The time is the middle of reading the disks'.
     pub fn sample(&mut self) -> HostSample {
         let before = monotonic_ns();
@@ -114,6 +122,7 @@ impl HostSampler {
         let io = self.processes_io();
         let reading = self.disks.reading();
         self.skipped += reading.skipped;
+        self.odd += reading.odd;
         let files = &mut self.files;
         let [cpu, io_pressure, memory] = files.pressure.each_ref().map(stalls);
         HostSample {

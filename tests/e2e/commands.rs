@@ -10,9 +10,20 @@ use super::lab::Lab;
 #[test]
 fn help_is_worth_reading() {
     let lab = Lab::without_server();
-    for subcommand in
-        ["", "check", "plan", "run", "report", "env", "devices", "discover", "import", "completions", "man"]
-    {
+    for subcommand in [
+        "",
+        "check",
+        "plan",
+        "run",
+        "report",
+        "env",
+        "devices",
+        "discover",
+        "iostat",
+        "import",
+        "completions",
+        "man",
+    ] {
         let arguments: Vec<&str> =
             [subcommand, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let output = lab.output(&arguments);
