@@ -33,8 +33,7 @@ pub fn read(target: &Path, limit: Duration) -> HealthSample {
     let mounts = MountTable::of_this_process();
     let headline = mounts.device_of(target);
     let devices = BlockDevices::new(sysfs, mounts);
-    let stack = headline.map(|number| devices.facts_of_stack(&number)).unwrap_or_default();
-    let drives = drives::drives(&stack, sysfs);
+    let drives = headline.map(|number| drives::below(&devices, &number, sysfs)).unwrap_or_default();
     let tools = Tools::find(&drives);
     let answers: Vec<_> = thread::scope(|scope| {
         let asking: Vec<_> = drives.iter().map(|drive| scope.spawn(|| tools.ask(drive, deadline))).collect();

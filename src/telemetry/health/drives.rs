@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::{major, minor};
 
 use crate::protocol::facts::{DeviceFacts, DeviceKind};
+use crate::telemetry::devices::BlockDevices;
 
 /// What hypervisors and clouds call their disks, in small letters.
 const VIRTUAL_MODELS: [&str; 7] =
@@ -54,15 +55,27 @@ impl Drive {
     }
 }
 
+/// The drives below a device, and below the further ones that its filesystem spreads over.
+pub fn below(devices: &BlockDevices, number: &str, sysfs: &Path) -> Vec<Drive> {
+    let mut stack = devices.facts_of_stack(number);
+    let further = stack.first().map(|device| devices.spread_over(&device.name)).unwrap_or_default();
+    let further = further.iter().filter_map(|name| devices.number_of(name));
+    stack.extend(further.flat_map(|number| devices.facts_of_stack(&number)));
+    drives(&stack, sysfs)
+}
+
 /// The drives at the bottom of a stack, each once: a disk that is reached by several paths tells the same by
 /// each of them.
-pub fn drives(stack: &[DeviceFacts], sysfs: &Path) -> Vec<Drive> {
+fn drives(stack: &[DeviceFacts], sysfs: &Path) -> Vec<Drive> {
     let is_path =
         |number: &String| stack.iter().any(|own| &own.number == number && own.kind == DeviceKind::NvmePath);
     let mut known: Vec<&str> = Vec::new();
     let lowest = stack.iter().filter(|own| own.kind != DeviceKind::NvmePath && own.below.iter().all(is_path));
-    let mut drives = Vec::new();
+    let mut drives: Vec<Drive> = Vec::new();
     for own in lowest {
+        if drives.iter().any(|drive| drive.number == own.number) {
+            continue;
+        }
         match own.wwid.as_deref() {
             Some(wwid) if known.contains(&wwid) => continue,
             wwid => known.extend(wwid),
@@ -93,6 +106,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::telemetry::devices::fixture::Tree;
 
     /// A tree like /sys with one device at `path` below `devices/`.
     fn tree(number: &str, path: &str) -> tempfile::TempDir {
@@ -156,6 +170,25 @@ mod tests {
         let found = drives(&stack, sysfs.path());
         let told: Vec<_> = found.iter().map(|own| (own.name.as_str(), own.is_nvme, own.is_intels)).collect();
         assert_eq!(told, [("nvme0n1", true, true), ("sda", false, false)]);
+    }
+
+    #[test]
+    fn drives_of_whole_machines() {
+        let names = |fixture: &str, number: &str| {
+            let tree = Tree::of(fixture);
+            let found = below(&tree.devices(), number, tree.path());
+            found.into_iter().map(|own| (own.name, own.unasked.is_none())).collect::<Vec<_>>()
+        };
+        let asked = |names: &[&str]| names.iter().map(|&name| (name.to_owned(), true)).collect::<Vec<_>>();
+        assert_eq!(names("lvm-on-raid", "253:0"), asked(&["sda", "sdb", "sdc", "sdd"]));
+        assert_eq!(names("btrfs", "8:0"), asked(&["sda", "sdb"]), "a filesystem of two disks");
+        assert_eq!(names("bcache", "252:0"), asked(&["nvme0n1", "sda"]));
+        assert_eq!(names("multipath", "253:2"), asked(&["sde"]), "one disk by two paths");
+        assert_eq!(names("nvme-multipath", "259:1"), asked(&["nvme0n1"]));
+        assert_eq!(names("nvme-multipath-before", "259:1"), asked(&["nvme0n1"]));
+        assert_eq!(names("nvme-partition", "259:1"), asked(&["nvme0n1"]));
+        assert_eq!(names("virtio", "254:1"), [("vda".to_owned(), false)]);
+        assert_eq!(names("virtio", "1:0"), [("ram0".to_owned(), false)]);
     }
 
     #[test]
