@@ -6,7 +6,11 @@
 //! machine's own /proc and /sys. The kernel's part of making `/proc/diskstats` up is measured apart, over the devices
 //! that this machine has.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on ends")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench prints, and stops where it cannot go on"
+)]
 
 use std::fs;
 use std::os::unix::fs::symlink;
