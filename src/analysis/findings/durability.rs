@@ -100,16 +100,20 @@ fn journal_of(evidence: &Evidence) -> Finding {
         return Finding { id, title, holds: Some(true), text };
     }
     let bytes = evidence.run.journal_bytes as f64;
-    let written = evidence.figures.device.map(|d| d.write_kb_per_s * 1024.0 * evidence.figures.seconds);
-    let share = match written.filter(|&written| written > 0.0) {
-        Some(written) => format!(", {:.2} % of what was written there", bytes / written * 100.0),
-        None => String::new(),
-    };
+    // The first device on the way down that holds both.
+    let is_shared = |number: &String| journal.devices.iter().any(|device| device.number == *number);
+    let shared = evidence.stack.layers.iter().find(|layer| is_shared(&layer.number));
+    let share = shared.and_then(|layer| {
+        let written = layer.rates?.write_kb_per_s * 1024.0 * evidence.figures.seconds;
+        let percent = bytes / written * 100.0;
+        (written > 0.0).then(|| format!(", {percent:.2} % of what was written to {}", layer.name))
+    });
     let text = format!(
-        "the journal is on {}, the data directory on {}; the journal wrote {:.0} kB in the interval{share}, and synced once a second",
+        "the journal is on {}, the data directory on {}; the journal wrote {:.0} kB in the interval{}, and synced once a second",
         with_what_is_below(journal),
         with_what_is_below(target),
-        bytes / 1024.0
+        bytes / 1024.0,
+        share.unwrap_or_default()
     );
     Finding { id, title, holds: Some(false), text }
 }
