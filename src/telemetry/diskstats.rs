@@ -1,11 +1,11 @@
 //! `/proc/diskstats`: one line a block device.
 
-use std::io;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use procfs::DiskStat;
 
-use super::kernel_file::KernelFile;
 use crate::protocol::sample::{DiskCounters, FlushCounters, OperationCounters};
 
 /// One line, `None` when it is not at least the 14 fields that every kernel since 2.6.25 writes.
@@ -112,10 +112,11 @@ fn line_device(line: &[u8]) -> Option<(&str, &str, &str)> {
     (digits(major) && digits(minor)).then_some((major, minor, name))
 }
 
-/// Reads the same devices again and again from a file that stays open.
+/// Reads the same devices again and again. The file is opened each time, as iostat does: what is mounted over it in the
+/// meantime counts.
 #[derive(Debug)]
 pub struct DiskReader {
-    file: KernelFile,
+    path: PathBuf,
     numbers: Vec<String>,
     text: Vec<u8>,
 }
@@ -124,7 +125,7 @@ impl DiskReader {
     /// For the devices with these `major:minor` numbers, from `/proc` or what stands for it.
     #[must_use]
     pub fn new(proc_root: &Path, numbers: Vec<String>) -> Self {
-        Self { file: KernelFile::open(&proc_root.join("diskstats")), numbers, text: Vec::new() }
+        Self { path: proc_root.join("diskstats"), numbers, text: Vec::new() }
     }
 
     /// The numbers it was made for.
@@ -139,7 +140,7 @@ impl DiskReader {
     /// When the file is missing or cannot be read.
     pub fn take(&mut self) -> io::Result<()> {
         self.text.clear();
-        self.file.read_all(&mut self.text)
+        File::open(&self.path)?.read_to_end(&mut self.text).map(drop)
     }
 
     /// Every device of what was taken last.
