@@ -16,7 +16,7 @@ use super::reader::{JournalReader, journal_path};
 use super::{COORDINATOR, Entry, Record, ResultError};
 use crate::plan::{LOCAL, Plan, Reach};
 use crate::protocol::Event;
-use crate::protocol::facts::{DeviceFacts, HostFacts, MountFacts};
+use crate::protocol::facts::{DeviceFacts, DeviceKind, HostFacts, MountFacts};
 
 /// Names that tell nothing of anybody.
 const HARMLESS: [&str; 4] = ["", LOCAL, COORDINATOR, "localhost"];
@@ -73,9 +73,7 @@ impl Redaction {
 
     /// Finds the names of drives, and of the server of a network filesystem.
     pub fn add_mount(&mut self, mount: &MountFacts) {
-        if let Some((server, _)) = mount.source.split_once(":/").filter(|(server, _)| !server.contains('/')) {
-            self.add_host(server);
-        }
+        network_server(&mount.source).iter().for_each(|server| self.add_host(server));
         self.find_in_devices(&mount.devices);
     }
 
@@ -128,7 +126,7 @@ impl Redaction {
 
     fn add(&mut self, kind: &'static str, found: &str) {
         let found = found.trim();
-        if HARMLESS.contains(&found) || self.names.iter().any(|name| name.found == found) {
+        if HARMLESS.contains(&found) || self.names.iter().any(|name| name.found.eq_ignore_ascii_case(found)) {
             return;
         }
         let number = self.names.iter().filter(|name| name.kind == kind).count() + 1;
@@ -169,7 +167,19 @@ impl Redaction {
     fn find_in_devices(&mut self, devices: &[DeviceFacts]) {
         for device in devices {
             device.serial.iter().for_each(|serial| self.add("serial", serial));
-            device.wwid.iter().for_each(|wwid| self.add("wwid", wwid));
+            for wwid in &device.wwid {
+                self.add("wwid", wwid);
+                // multipath and udev write the number without its kind, or with 3 or 0x before it.
+                if let Some(number) =
+                    ["naa.", "eui.", "t10.", "uuid."].iter().find_map(|kind| wwid.strip_prefix(kind))
+                {
+                    ["", "3", "0x"].iter().for_each(|before| self.add("wwid", &format!("{before}{number}")));
+                }
+            }
+            // What the device mapper calls a disk of several paths is often its world-wide name.
+            if device.kind == DeviceKind::Multipath {
+                device.detail.iter().for_each(|name| self.add("wwid", name));
+            }
         }
     }
 }
@@ -178,8 +188,10 @@ impl Name {
     /// Whether a text that is followed by `rest` goes on with this name as a word of its own.
     fn begins(&self, before: Option<char>, rest: &str) -> bool {
         let is_apart = |next: Option<char>| !next.is_some_and(char::is_alphanumeric);
-        rest.strip_prefix(self.found.as_str())
-            .is_some_and(|after| is_apart(before) && is_apart(after.chars().next()))
+        // Names of hosts are the same in capitals.
+        let length = self.found.len();
+        let is_it = rest.get(..length).is_some_and(|beginning| beginning.eq_ignore_ascii_case(&self.found));
+        is_it && is_apart(before) && is_apart(rest[length..].chars().next())
     }
 
     fn is_telling(&self) -> bool {
@@ -187,11 +199,24 @@ impl Name {
     }
 }
 
+/// The server that a filesystem comes from: of `server:/export`, `server:volume` and `//server/share`.
+fn network_server(source: &str) -> Option<&str> {
+    let server = match source.strip_prefix("//") {
+        Some(share) => share.split('/').next()?,
+        None => source.rsplit_once(':').filter(|(server, _)| !server.contains('/'))?.0,
+    };
+    Some(server.trim_matches(['[', ']'])).filter(|server| !server.is_empty())
+}
+
 /// The host in a connection URI such as `qemu+ssh://root@node1:22/system`.
 fn host_of(uri: &str) -> Option<&str> {
     let authority = uri.split_once("://")?.1.split('/').next()?;
     let host = authority.rsplit('@').next()?;
-    Some(host.split(':').next().unwrap_or(host)).filter(|host| !host.is_empty())
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    Some(host).filter(|host| !host.is_empty())
 }
 
 #[cfg(test)]
@@ -218,6 +243,15 @@ mod tests {
             redaction.text("db1: db1.lab.example, /dev/disk/by-id/nvme_S4EW 0R-part1, db12, xdb1, db1");
         assert_eq!(shown, "host-1: host-2, /dev/disk/by-id/nvme_serial-1-part1, db12, xdb1, host-1");
         assert_eq!(redaction.text("–db1–ü"), "–host-1–ü");
+        assert_eq!(redaction.text("DB1"), "host-1");
+    }
+
+    #[test]
+    fn a_world_wide_name_is_known_in_every_spelling() {
+        let path = DeviceFacts { wwid: Some("naa.600a0980383".into()), ..DeviceFacts::default() };
+        let redaction = Redaction::of_devices(&[path]);
+        let shown = redaction.text("naa.600a0980383 /dev/mapper/3600a0980383 wwn-0x600a0980383 600A0980383");
+        assert_eq!(shown, "wwid-1 /dev/mapper/wwid-3 wwn-wwid-4 wwid-2");
     }
 
     #[test]
@@ -258,7 +292,11 @@ mod tests {
     fn hosts_are_found_in_connection_uris_and_network_mounts() {
         assert_eq!(host_of("qemu+ssh://root@node1:22/system"), Some("node1"));
         assert_eq!(host_of("qemu+ssh://node1/system"), Some("node1"));
+        assert_eq!(host_of("qemu+ssh://root@[fe80::1]:22/system"), Some("fe80::1"));
         assert_eq!((host_of("qemu:///system"), host_of("node1")), (None, None));
+        let server = ["filer:/export", "gfs1:vol0", "//nas/share", "[fd00::2]:/x", "/dev/sda1", "tmpfs"]
+            .map(network_server);
+        assert_eq!(server, [Some("filer"), Some("gfs1"), Some("nas"), Some("fd00::2"), None, None]);
         let mount = |source: &str| MountFacts {
             mount_point: "/m".into(),
             filesystem: "nfs4".into(),

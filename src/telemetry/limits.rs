@@ -28,12 +28,13 @@ pub fn limits(process: &Path) -> LimitFacts {
     }
 }
 
-/// The file that tells how long the processors were withheld, if there is a quota at all.
+/// The file that tells how long the processors were withheld by the lowest quota, if there is one at all.
 #[must_use]
 pub fn throttling_file(process: &Path) -> Option<PathBuf> {
-    let groups = ControlGroups::of(process);
-    let limited = groups.having("cpu").into_iter().find(|group| quota(group).is_some())?;
-    Some(limited.join("cpu.stat"))
+    let groups = ControlGroups::of(process).having("cpu");
+    let limited = groups.iter().filter_map(|group| Some((quota(group)?, group)));
+    let (_, lowest) = limited.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    Some(lowest.join("cpu.stat"))
 }
 
 /// Time for which processors were withheld, microseconds, from a `cpu.stat` of either version.
@@ -195,7 +196,7 @@ mod tests {
             ("cg/lab.slice/cpu.max", "200000 100000\n"),
             ("cg/lab.slice/memory.max", "1073741824\n"),
             ("cg/lab.slice/io.max", "8:0 rbps=max wbps=1048576 riops=800 wiops=max\n"),
-            ("cg/lab.slice/test.scope/cpu.max", "max 100000\n"),
+            ("cg/lab.slice/test.scope/cpu.max", "300000 100000\n"),
             ("cg/lab.slice/test.scope/memory.max", "max\n"),
             ("cg/lab.slice/test.scope/io.max", "8:0 rbps=max wbps=max riops=500 wiops=max\n8:16 riops=1\n"),
         ]);
