@@ -49,7 +49,7 @@ fn processors(cpu: &CpuShares, machine: &MachineAnalysis) -> String {
         );
     }
     if let Some(throttled) = machine.throttled_share {
-        text += &format!("; kept from them by a quota {} of the time", share(throttled));
+        text += &format!("; a quota withheld {throttled:.3} processor-seconds a second");
     }
     text
 }

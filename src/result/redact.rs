@@ -167,7 +167,7 @@ impl Redaction {
     fn find_in_devices(&mut self, devices: &[DeviceFacts]) {
         for device in devices {
             device.serial.iter().for_each(|serial| self.add("serial", serial));
-            for wwid in &device.wwid {
+            if let Some(wwid) = &device.wwid {
                 self.add("wwid", wwid);
                 // multipath and udev write the number without its kind, or with 3 or 0x before it.
                 if let Some(number) =

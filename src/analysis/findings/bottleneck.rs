@@ -4,6 +4,7 @@ use super::other_io::is_shared;
 use super::{Checked, Evidence, unknown};
 use crate::analysis::{Finding, LayerAnalysis};
 use crate::protocol::facts::IoLimit;
+use crate::stats::cpu::cpus_in;
 use crate::stats::device::DeviceRates;
 
 /// Share of the mean latency that device waits must explain.
@@ -16,6 +17,8 @@ const BUSY: f64 = 0.9;
 const STALLED: f64 = 0.5;
 /// Share of a control group's limit from which the limit is what bounds.
 const AT_LIMIT: f64 = 0.95;
+/// A device that did more of the limit than this was used by others as well, and the limit tells nothing.
+const ABOVE_LIMIT: f64 = 1.1;
 
 /// Device-bound (holds), CPU-bound (does not), or undetermined.
 ///
@@ -27,9 +30,15 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
     let Some((cpu, latency)) = figures_of.cpu.zip(figures_of.latency) else {
         return unknown(id, title, "nothing completed, or the host was not sampled over the interval").into();
     };
-    let idle = cpu.idle + cpu.iowait;
-    let processors =
-        format!("the host's processors {:.1} % busy, whoever kept them so", (1.0 - idle) * 100.0);
+    let (idle, whose) = match own_processors(evidence) {
+        None => (cpu.idle + cpu.iowait, "the host's processors".to_owned()),
+        // Those that are kept free for others would hide that its own are busy.
+        Some((all, own)) => {
+            let busy = ((1.0 - cpu.idle - cpu.iowait) * all / own).min(1.0);
+            (1.0 - busy, format!("the {own} of {all} processors that server and load may use"))
+        }
+    };
+    let processors = format!("{whose} {:.1} % busy, whoever kept them so", (1.0 - idle) * 100.0);
     let (time, time_ms) = match evidence.run.plan.rate_per_s {
         None => ("average latency", Some(latency.avg_ms)),
         // Waiting for a free thread is no work of the device's.
@@ -73,6 +82,18 @@ pub fn device_bound(evidence: &Evidence) -> Checked {
     Finding { id, title, holds: None, text: format!("undetermined: {figures}") }.into()
 }
 
+/// How many processors the host has, and how many of them server and load may use or have the quota for; `None` when
+/// that is all of them, or not known.
+fn own_processors(evidence: &Evidence) -> Option<(f64, f64)> {
+    let all = f64::from(evidence.known?.facts.as_ref()?.cpus);
+    let machine = evidence.machine;
+    let mut cpus = cpus_in(machine.server_cpus.as_deref()?)?;
+    cpus.extend(cpus_in(machine.load_cpus.as_deref()?)?);
+    let quota = machine.limits.as_ref().and_then(|limits| limits.cpu_quota).unwrap_or(all);
+    let own = (cpus.len() as f64).min(quota);
+    (own > 0.0 && own < all).then_some((all, own))
+}
+
 /// The limit of the instance's control group that its I/O reached, in words.
 fn reached_limit(evidence: &Evidence) -> Option<String> {
     let limits = &evidence.machine.limits.as_ref()?.io;
@@ -80,7 +101,7 @@ fn reached_limit(evidence: &Evidence) -> Option<String> {
     let limited = layers.filter_map(|layer| {
         let limit = limits.iter().find(|limit| limit.number == layer.number)?;
         let (share, text) = nearest_limit(layer, limit, layer.rates.as_ref()?)?;
-        (share >= AT_LIMIT).then_some((share, text))
+        (AT_LIMIT..=ABOVE_LIMIT).contains(&share).then_some((share, text))
     });
     limited.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, text)| text)
 }
@@ -88,8 +109,9 @@ fn reached_limit(evidence: &Evidence) -> Option<String> {
 /// Of the limits on one device the one that is nearest to what it did: its share, and both in words.
 fn nearest_limit(layer: &LayerAnalysis, limit: &IoLimit, rates: &DeviceRates) -> Option<(f64, String)> {
     let told = [
-        (limit.reads_per_s, rates.reads_per_s, 1.0, "do", "reads"),
-        (limit.writes_per_s, rates.writes_per_s, 1.0, "do", "writes"),
+        // The kernel counts against the limit before it merges.
+        (limit.reads_per_s, rates.reads_per_s + rates.reads_merged_per_s, 1.0, "do", "reads"),
+        (limit.writes_per_s, rates.writes_per_s + rates.writes_merged_per_s, 1.0, "do", "writes"),
         (limit.read_bytes_per_s, rates.read_kb_per_s * 1024.0, 1e6, "read", "MB"),
         (limit.write_bytes_per_s, rates.write_kb_per_s * 1024.0, 1e6, "write", "MB"),
     ];

@@ -5,7 +5,7 @@ use crate::analysis::{DriveWear, Finding, RunAnalysis, WearAnalysis};
 
 /// No errors of the medium came up, and nothing was slowed down by heat. `None` when nobody was asked.
 pub fn drives_healthy(analysis: &RunAnalysis) -> Option<Finding> {
-    let (id, title) = ("drives_healthy", "Drives were healthy and not throttled");
+    let (id, title) = ("drives_healthy", "Drives added no errors and stayed cool");
     let wear = analysis.wear.as_ref()?;
     let several = analysis.per_instance.len() + analysis.observers.len() > 1;
     let on = |host: &str| if several { format!(" on {host}") } else { String::new() };

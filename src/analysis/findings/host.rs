@@ -11,7 +11,7 @@ use crate::analysis::window::Ends;
 const SWAPPED_PER_S: f64 = 1.0;
 /// Share of processor time that a hypervisor may take.
 const STOLEN: f64 = 0.01;
-/// Share of the time for which a control group may be kept from processors.
+/// Share of its quota that a control group may be kept from.
 const THROTTLED: f64 = 0.01;
 /// Processors that slow down by more than this share are throttled.
 const SLOWED: f64 = 0.1;
@@ -68,9 +68,12 @@ fn by_quota(evidence: &Evidence) -> (Option<bool>, String) {
     let limits = evidence.machine.limits.as_ref();
     match (evidence.machine.throttled_share, limits) {
         (Some(share), _) => {
-            let kept =
-                format!("its control group was kept from processors {:.2} % of the time", share * 100.0);
-            (Some(share >= THROTTLED), kept)
+            // The kernel adds up over processors what each of them withheld.
+            let quota = limits.and_then(|limits| limits.cpu_quota).unwrap_or(1.0).max(1.0);
+            let kept = format!(
+                "a quota of {quota:.1} processors kept it from {share:.3} processor-seconds in each second"
+            );
+            (Some(share >= THROTTLED * quota), kept)
         }
         (None, Some(limits)) if limits.cpu_quota.is_none() => {
             (Some(false), "no control group limits processor time".to_owned())

@@ -84,6 +84,11 @@ fn unfilled_share(evidence: &Evidence) -> Option<f64> {
     Some((ends.at_start("Innodb_buffer_pool_pages_free")? - kept).max(0.0) / total)
 }
 
+/// A page cache that grows by more than this share of the memory is no leftover of other programs.
+const MOST_OF_MEMORY: f64 = 0.05;
+/// Where the devices below read less than this share, something between them and the headline device keeps data.
+const MOST_CACHED_BELOW: f64 = 0.9;
+
 /// What InnoDB read arrived from the device.
 pub fn page_cache_bypassed(evidence: &Evidence) -> Checked {
     let (id, title) = ("page_cache_bypassed", "Page cache bypassed");
@@ -114,6 +119,12 @@ pub fn page_cache_bypassed(evidence: &Evidence) -> Checked {
     } else if difference > TOLERANCE {
         text += "; others read from the device as well, which could hide what a cache answered";
     }
+    if let Some(below) = evidence.stack.read_multiplication.filter(|below| *below < MOST_CACHED_BELOW) {
+        text += &format!(
+            "; of that the devices below it read {:.0} %, so a cache between them answered the rest",
+            below * 100.0
+        );
+    }
     let holds = (difference <= TOLERANCE).then_some(difference >= -TOLERANCE);
     let finding = Finding { id, title, holds, text };
     Checked::by(finding, difference * 100.0, 2, "% between device and InnoDB")
@@ -127,9 +138,11 @@ pub fn page_cache_steady(evidence: &Evidence) -> Checked {
     };
     let growth = memory.page_cache_last_bytes as f64 - memory.page_cache_first_bytes as f64;
     let read = evidence.figures.device.map(|device| device.read_kb_per_s * 1024.0 * ends.seconds());
-    let allowed = (read.unwrap_or(0.0) * TOLERANCE).max(LEAST_GROWTH);
+    let host_bytes = evidence.known.and_then(|known| known.facts.as_ref()).map(|facts| facts.memory_bytes);
+    let most = host_bytes.map_or(f64::INFINITY, |bytes| bytes as f64 * MOST_OF_MEMORY);
+    let allowed = (read.unwrap_or(0.0) * TOLERANCE).min(most).max(LEAST_GROWTH);
     let mut text = format!(
-        "it went from {:.1} MB to {:.1} MB ({:+.1} MB; {:.1} MB are nothing unusual)",
+        "that of the whole host went from {:.1} MB to {:.1} MB ({:+.1} MB; {:.1} MB are nothing unusual)",
         memory.page_cache_first_bytes as f64 / 1e6,
         memory.page_cache_last_bytes as f64 / 1e6,
         tenths(growth / 1e6),

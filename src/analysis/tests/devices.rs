@@ -212,9 +212,42 @@ fn a_control_groups_limit_that_was_reached_is_what_bounds() {
         assert!(found.text.contains(text), "{}", found.text);
         assert!(found.text.contains("device waits explain 1 % of the average latency"), "{}", found.text);
     }
-    for limit in [reads("8:16", 2_200), reads("8:64", 2_000), on("8:16"), reads("8:16", 0)] {
+    // Not reached; of another device; none; and passed by far, since others use the device as well.
+    let others = reads("8:16", 500);
+    for limit in [reads("8:16", 2_200), reads("8:64", 2_000), on("8:16"), reads("8:16", 0), others] {
         assert_eq!(finding(&limited(limit, 0).run(), "device_bound").holds, None);
     }
+}
+
+#[test]
+fn processors_that_are_kept_for_others_hide_no_busy_ones() {
+    let of = |cpus: u32, quota: Option<f64>| {
+        let mut facts = host_facts(raid());
+        (facts.cpus, facts.limits.cpu_quota) = (cpus, quota);
+        let run = Story { facts: Some(facts), ..one() }.run();
+        finding(&run, "device_bound").clone()
+    };
+    // The story's processors are 30 % busy, and its server and load may use four.
+    assert!(of(4, None).text.contains("the host's processors 30.0 % busy"));
+    assert!(of(16, None).text.contains("the 4 of 16 processors that server and load may use 100.0 % busy"));
+    assert!(of(4, Some(2.0)).text.contains("the 2 of 4 processors that server and load may use 60.0 % busy"));
+    assert_eq!(of(16, None).holds, Some(false), "{}", of(16, None).text);
+}
+
+#[test]
+fn a_cache_below_the_headline_device_is_told() {
+    let retell = |_: usize, _: i64, sample: &mut HostSample| {
+        mirror(sample);
+        for leaf in &mut sample.disks[2..] {
+            leaf.reads.sectors_512 /= 10;
+        }
+    };
+    let run = Story { retell: Box::new(retell), ..one() }.run();
+    let text = &finding(&run, "page_cache_bypassed").text;
+    assert!(
+        text.contains("the devices below it read 10 %, so a cache between them answered the rest"),
+        "{text}"
+    );
 }
 
 #[test]

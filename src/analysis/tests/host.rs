@@ -72,7 +72,7 @@ fn each_finding_about_a_host_can_fail() {
         (
             told(|n, sample| sample.cgroup_throttled_us = Some(20_000 * n)),
             "not_throttled",
-            "2.00 % of the time",
+            "0.020 processor-seconds in each second",
         ),
         (
             // Of 196.6 MB read, every byte stays in memory.
