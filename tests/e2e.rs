@@ -33,5 +33,6 @@ mod e2e {
     mod silence;
     mod stalled;
     mod template;
+    mod vanished;
     mod wear;
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use super::attributes::{Attributes, text_in};
 use crate::protocol::facts::DeviceKind;
 
-/// Major number of the kernel's RAM disks, fixed for ever.
+/// Major numbers of the kernel's RAM disks and loop devices, fixed for ever.
 const RAM_MAJOR: &str = "1:";
+const LOOP_MAJOR: &str = "7:";
 
 /// The kind of a device that is no path of another one.
 pub(super) fn kind_of(folder: &Path, number: &str) -> DeviceKind {
@@ -17,7 +18,7 @@ pub(super) fn kind_of(folder: &Path, number: &str) -> DeviceKind {
         mapper_kind(&text_in(folder, "dm/uuid").unwrap_or_default())
     } else if has("md") {
         DeviceKind::Raid
-    } else if has("loop") {
+    } else if has("loop") || number.starts_with(LOOP_MAJOR) {
         DeviceKind::Loop
     } else if is_bcache(folder) {
         DeviceKind::Bcache
