@@ -17,7 +17,7 @@ use super::connection::LoadConnection;
 use super::course::Course;
 use super::desk::Desk;
 use super::worker::Worker;
-use crate::protocol::clock::{SECOND_NS, monotonic_ns};
+use crate::protocol::clock::{SECOND_NS, monotonic_ns, sleep_until};
 use crate::protocol::event::Event;
 use crate::protocol::job::{LoadJob, StartJob};
 use crate::server::access::Access;
@@ -251,13 +251,6 @@ fn read_counter(connection: &mut Conn, name: &str) -> Option<i64> {
     let row: Option<(String, i64)> =
         connection.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).ok().flatten();
     row.map(|(_, count)| count)
-}
-
-/// Sleeps until the monotonic clock reads `at_ns`.
-fn sleep_until(at_ns: i64) {
-    if let Ok(left) = u64::try_from(at_ns - monotonic_ns()) {
-        thread::sleep(Duration::from_nanos(left));
-    }
 }
 
 #[cfg(test)]

@@ -174,6 +174,16 @@ fn check_filesystem(path: &str, mount: &MountFacts, found: &mut Preflight) {
                 "`{path}` is on {filesystem}: this measures the network and the server behind it as well"
             ),
         );
+    } else if !mount.spread_over.is_empty() {
+        let first = mount.device().map_or("one of them", |device| device.name.as_str());
+        found.warn_hardware(
+            PATH,
+            format!(
+                "`{path}` is on {filesystem}, which spreads over {first} and {}: device statistics are those of {first} \
+                 alone",
+                mount.spread_over.join(", ")
+            ),
+        );
     } else if mount.devices.is_empty() {
         found.warn_hardware(
             PATH,

@@ -261,6 +261,26 @@ pub enum DeviceKind {
     Memory,
 }
 
+impl DeviceKind {
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Partition => "partition",
+            Self::LogicalVolume => "logical volume",
+            Self::Multipath => "multipath",
+            Self::Crypt => "encrypted",
+            Self::DeviceMapper => "device mapper",
+            Self::Raid => "RAID",
+            Self::Loop => "loop",
+            Self::Bcache => "bcache",
+            Self::NvmePath => "path",
+            Self::Memory => "memory",
+        }
+    }
+}
+
 /// A PCI Express link as it is, and as it could be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PcieLink {

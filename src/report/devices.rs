@@ -89,26 +89,10 @@ fn times(multiplication: Option<f64>) -> String {
 }
 
 fn described(layer: &LayerAnalysis) -> String {
-    let kind = layer.kind.map(kind_name);
+    let kind = layer.kind.map(DeviceKind::name);
     let detail = layer.detail.as_deref();
     let words: Vec<&str> = kind.into_iter().chain(detail).collect();
     if words.is_empty() { layer.name.clone() } else { format!("{} ({})", layer.name, words.join(", ")) }
-}
-
-fn kind_name(kind: DeviceKind) -> &'static str {
-    match kind {
-        DeviceKind::Disk => "disk",
-        DeviceKind::Partition => "partition",
-        DeviceKind::LogicalVolume => "logical volume",
-        DeviceKind::Multipath => "multipath",
-        DeviceKind::Crypt => "encrypted",
-        DeviceKind::DeviceMapper => "device mapper",
-        DeviceKind::Raid => "RAID",
-        DeviceKind::Loop => "loop",
-        DeviceKind::Bcache => "bcache",
-        DeviceKind::NvmePath => "path",
-        DeviceKind::Memory => "memory",
-    }
 }
 
 /// Devices that were no longer there at the end.

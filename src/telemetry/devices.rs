@@ -166,7 +166,7 @@ fn name_of(folder: &Path) -> Option<String> {
 }
 
 /// `none [mq-deadline] kyber` → `mq-deadline`; a lone name stands for itself.
-fn active_of(line: &str) -> String {
+pub(super) fn active_of(line: &str) -> String {
     let bracketed = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(line, |(active, _)| active).to_owned()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use super::devices::active_of;
 use super::memory::parse_meminfo;
 use crate::protocol::facts::PlatformFacts;
 
@@ -25,16 +26,10 @@ pub fn platform(sysfs: &Path, proc_root: &Path) -> PlatformFacts {
             .map(|off| off == "0")
             .or_else(|| text("devices/system/cpu/cpufreq/boost").map(|on| on == "1")),
         highest_khz: of_each("cpufreq/cpuinfo_max_freq").iter().filter_map(|khz| khz.parse().ok()).max(),
-        transparent_hugepages: text("kernel/mm/transparent_hugepage/enabled").map(|modes| chosen(&modes)),
+        transparent_hugepages: text("kernel/mm/transparent_hugepage/enabled").map(|modes| active_of(&modes)),
         swap_bytes: parse_meminfo(&meminfo, "SwapTotal").unwrap_or(0),
         numa_nodes: nodes.iter().filter_map(|node| line(&node.join("cpulist"))).collect(),
     }
-}
-
-/// `always [madvise] never` → `madvise`.
-fn chosen(modes: &str) -> String {
-    let bracketed = modes.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    bracketed.map_or(modes, |(chosen, _)| chosen).to_owned()
 }
 
 /// Folders with this name and a number after it, by number.

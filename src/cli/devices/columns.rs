@@ -17,23 +17,6 @@ pub fn align(rows: &[Vec<String>], right: &[usize]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// What a kind is called.
-pub fn kind(kind: DeviceKind) -> &'static str {
-    match kind {
-        DeviceKind::Disk => "disk",
-        DeviceKind::Partition => "part",
-        DeviceKind::LogicalVolume => "lvm",
-        DeviceKind::Multipath => "mpath",
-        DeviceKind::Crypt => "crypt",
-        DeviceKind::DeviceMapper => "dm",
-        DeviceKind::Raid => "raid",
-        DeviceKind::Loop => "loop",
-        DeviceKind::Bcache => "bcache",
-        DeviceKind::NvmePath => "path",
-        DeviceKind::Memory => "memory",
-    }
-}
-
 /// What a device is: the words of its layer, or who made it and how it is attached.
 pub fn what(device: &DeviceFacts) -> String {
     if let Some(detail) = &device.detail {

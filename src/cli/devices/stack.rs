@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::argument::Found;
-use super::columns::{align, kind, what};
+use super::columns::{align, what};
 use crate::cli::exit::{self, Failure};
 use crate::protocol::facts::{DeviceFacts, MountFacts};
 use crate::protocol::sample::DiskCounters;
@@ -135,7 +135,7 @@ fn row(layer: &Layer) -> Vec<String> {
     vec![
         layer.device.name.clone(),
         below.to_owned(),
-        kind(layer.device.kind).to_owned(),
+        layer.device.kind.name().to_owned(),
         bytes(layer.device.size_bytes),
         bytes(layer.read_bytes),
         bytes(layer.written_bytes),

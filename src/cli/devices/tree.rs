@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use nix::sys::stat::{major, minor};
 use serde::Serialize;
 
-use super::columns::{align, kind, what};
+use super::columns::{align, what};
 use crate::cli::exit::{self, Failure};
 use crate::protocol::facts::DeviceFacts;
 use crate::report::number;
@@ -99,7 +99,7 @@ fn row(node: &Node, branch: String) -> Vec<String> {
     places.extend(swap_used_bytes.map(|used| format!("swap, {} used", number::bytes(used as f64))));
     vec![
         format!("{branch}{}", device.name),
-        kind(device.kind).to_owned(),
+        device.kind.name().to_owned(),
         size,
         places.join(", "),
         what(device),

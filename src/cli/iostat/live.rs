@@ -1,8 +1,6 @@
 //! Watching this machine's devices.
 
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -11,7 +9,7 @@ use super::words::Words;
 use super::{is_device, print, report};
 use crate::cli::exit::{self, Failure};
 use crate::cli::output;
-use crate::protocol::clock::monotonic_ns;
+use crate::protocol::clock::{monotonic_ns, sleep_until};
 use crate::protocol::facts::DeviceKind;
 use crate::protocol::sample::{DiskCounters, FlushCounters, OperationCounters};
 use crate::telemetry::devices::BlockDevices;
@@ -142,12 +140,6 @@ fn since_boot(disk: &DiskCounters) -> DiskCounters {
 /// Time since boot, ns, sleep included; of a clock that cannot be read none.
 fn since_boot_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(0, |now| now.tv_sec() * 1_000_000_000 + now.tv_nsec())
-}
-
-fn sleep_until(at_ns: i64) {
-    if let Ok(left) = u64::try_from(at_ns - monotonic_ns()) {
-        thread::sleep(Duration::from_nanos(left));
-    }
 }
 
 #[cfg(test)]

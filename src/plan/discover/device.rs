@@ -2,7 +2,7 @@
 
 use super::Discovery;
 use super::text::gib;
-use crate::protocol::facts::{DeviceFacts, DeviceKind, PcieLink};
+use crate::protocol::facts::{DeviceFacts, PcieLink};
 
 /// Facts of the device under test in reading order: of a single disk each on its own line, of several a line a disk.
 pub(super) fn device_facts(found: &Discovery) -> Vec<(String, String)> {
@@ -106,20 +106,7 @@ fn unreadable(disk: &DeviceFacts) -> Option<String> {
 
 /// A device with its kind, and its members where there are several.
 fn layer(found: &Discovery, device: &DeviceFacts) -> String {
-    let kind = match device.kind {
-        DeviceKind::Disk => "disk",
-        DeviceKind::Partition => "partition",
-        DeviceKind::LogicalVolume => "logical volume",
-        DeviceKind::Multipath => "multipath",
-        DeviceKind::Crypt => "encrypted",
-        DeviceKind::DeviceMapper => "device mapper",
-        DeviceKind::Raid => "RAID",
-        DeviceKind::Loop => "loop device",
-        DeviceKind::Bcache => "bcache",
-        DeviceKind::NvmePath => "NVMe path",
-        DeviceKind::Memory => "memory",
-    };
-    let mut parts = vec![kind.to_owned()];
+    let mut parts = vec![device.kind.name().to_owned()];
     parts.extend(device.detail.clone());
     if device.below.len() > 1 {
         let name = |number: &String| found.devices.iter().find(|below| below.number == *number);

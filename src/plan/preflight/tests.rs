@@ -105,6 +105,7 @@ fn refusals_and_warnings_read_well() {
     show("tmpfs", &good, &|f| mount(f).filesystem = "tmpfs".into());
     show("nfs", &good, &|f| mount(f).filesystem = "nfs4".into());
     show("no device", &good, &|f| mount(f).devices.clear());
+    show("several devices", &good, &|f| mount(f).spread_over = vec!["sdy".into()]);
     show("no mount", &good, &|f| f.target.mount = None);
     show("too small", &good, &|f| f.target.free_bytes = 900 << 20);
     show("small but half-loaded", &good, &|f| {
