@@ -98,6 +98,39 @@ fn describe_mount(mount: &MountFacts, rows: &mut Vec<(String, String)>) {
     add("Filesystem", format!("{} on {}, mounted at {}", mount.filesystem, mount.source, mount.mount_point));
     add("Mount options", mount.options.clone());
     add("Device", describe_device(&mount.devices).unwrap_or_else(|| "no block device".to_owned()));
+    for drive in mount.devices.iter().filter(|device| device.below.is_empty()) {
+        if let Some(identity) = identity(drive) {
+            add(&format!("Drive {}", drive.name), identity);
+        }
+    }
+}
+
+/// Which drive exactly it is; `None` when it tells nothing of that.
+fn identity(drive: &DeviceFacts) -> Option<String> {
+    let labelled =
+        |label: &str, value: &Option<String>| value.as_ref().map(|value| format!("{label} {value}"));
+    let parts = [
+        drive.vendor.clone(),
+        drive.model.clone(),
+        labelled("serial", &drive.serial),
+        labelled("firmware", &drive.firmware),
+        labelled("world-wide name", &drive.wwid),
+        drive.transport.clone(),
+        drive.pcie.as_ref().map(|link| {
+            let below = if link.is_below_maximum() {
+                format!(", BELOW its x{} at {}", link.max_width, link.max_speed)
+            } else {
+                String::new()
+            };
+            format!("PCIe x{} at {}{below}", link.width, link.speed)
+        }),
+        drive
+            .logical_block_bytes
+            .zip(drive.physical_block_bytes)
+            .map(|(logical, physical)| format!("blocks of {logical} and {physical} bytes")),
+    ];
+    let known = drive.model.is_some() || drive.serial.is_some() || drive.wwid.is_some();
+    known.then(|| parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// A device with those below it; `None` without one.
@@ -117,4 +150,36 @@ fn describe_device(stack: &[DeviceFacts]) -> Option<String> {
         parts.push(format!("on {}", below.join(", ")));
     }
     Some(parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::facts::PcieLink;
+
+    #[test]
+    fn a_drive_is_known_by_all_that_it_tells() {
+        let speed = |gt: &str| format!("{gt} GT/s PCIe");
+        let drive = DeviceFacts {
+            model: Some("SAMSUNG MZQL2960HCJR".into()),
+            serial: Some("S64FNE0R123456".into()),
+            firmware: Some("GDC5602Q".into()),
+            transport: Some("nvme".into()),
+            pcie: Some(PcieLink { speed: speed("8.0"), width: 4, max_speed: speed("16.0"), max_width: 4 }),
+            logical_block_bytes: Some(512),
+            physical_block_bytes: Some(4096),
+            ..DeviceFacts::default()
+        };
+        assert_eq!(
+            identity(&drive).as_deref(),
+            Some(
+                "SAMSUNG MZQL2960HCJR, serial S64FNE0R123456, firmware GDC5602Q, nvme, PCIe x4 at 8.0 GT/s PCIe, \
+                 BELOW its x4 at 16.0 GT/s PCIe, blocks of 512 and 4096 bytes"
+            )
+        );
+        assert_eq!(
+            identity(&DeviceFacts { transport: Some("virtio".into()), ..DeviceFacts::default() }),
+            None
+        );
+    }
 }
