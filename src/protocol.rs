@@ -4,6 +4,7 @@
 //! Events are also what the journal stores, so their field names are a file format: add, never rename.
 
 pub mod clock;
+pub mod cpus;
 pub mod event;
 pub mod facts;
 pub mod job;

@@ -116,14 +116,7 @@ fn identity(drive: &DeviceFacts) -> Option<String> {
         labelled("firmware", &drive.firmware),
         labelled("world-wide name", &drive.wwid),
         drive.transport.clone(),
-        drive.pcie.as_ref().map(|link| {
-            let below = if link.is_below_maximum() {
-                format!(", BELOW its x{} at {}", link.max_width, link.max_speed)
-            } else {
-                String::new()
-            };
-            format!("PCIe x{} at {}{below}", link.width, link.speed)
-        }),
+        drive.pcie.as_ref().map(|link| format!("PCIe {}", link.in_words("its"))),
         drive
             .logical_block_bytes
             .zip(drive.physical_block_bytes)

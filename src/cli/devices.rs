@@ -5,20 +5,17 @@ mod columns;
 mod stack;
 mod tree;
 
-use std::path::Path;
-
 use super::arguments::Devices;
 use super::exit::Failure;
 use super::output;
 use crate::report::visible::visible;
 use crate::telemetry::devices::BlockDevices;
-use crate::telemetry::mounts::MountTable;
 
 pub use argument::{Found, find};
 
 /// Shows all block devices, or what a path stands on.
 pub fn devices(arguments: &Devices) -> Result<(), Failure> {
-    let block_devices = BlockDevices::new(Path::new("/sys"), MountTable::of_this_process());
+    let block_devices = BlockDevices::of_this_host();
     let text = match &arguments.what {
         None => {
             let mut tree = tree::Tree::of(&block_devices);

@@ -12,12 +12,11 @@ use crate::report::visible::visible;
 use crate::result::redact::Redaction;
 use crate::server::account;
 use crate::telemetry::devices::BlockDevices;
-use crate::telemetry::mounts::MountTable;
 use crate::telemetry::{host, target};
 
 /// Prints a hardware profile for what a path or a device is.
 pub fn discover(arguments: &Discover) -> Result<(), Failure> {
-    let devices = BlockDevices::new(Path::new("/sys"), MountTable::of_this_process());
+    let devices = BlockDevices::of_this_host();
     let found = find(&arguments.what, &devices)?;
     let in_use =
         if found.is_device && found.mount.is_none() { used_parts(&found, &devices) } else { Vec::new() };

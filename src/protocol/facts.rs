@@ -300,6 +300,16 @@ impl PcieLink {
     pub fn is_below_maximum(&self) -> bool {
         self.speed != self.max_speed || self.width < self.max_width
     }
+
+    /// The link in words, with what could be where it is below that: `whose` link it is, such as `its`.
+    #[must_use]
+    pub fn in_words(&self, whose: &str) -> String {
+        let runs = format!("x{} at {}", self.width, self.speed);
+        match self.is_below_maximum() {
+            true => format!("{runs}, BELOW {whose} x{} at {}", self.max_width, self.max_speed),
+            false => runs,
+        }
+    }
 }
 
 /// An entry of /sys that is there and cannot be read.

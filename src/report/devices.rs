@@ -10,8 +10,6 @@ use crate::protocol::facts::DeviceKind;
 const MOST_LISTED: usize = 32;
 /// Columns that stand with the anatomy, where there is room.
 pub(super) const SIZES: [&str; 2] = ["rareq-sz", "wareq-sz"];
-/// Said of a device without two samples.
-const COLUMNS_OF_NONE: usize = 10;
 
 /// The stack of the only instance, if there is anything below its device.
 fn only_stack(run: &RunAnalysis) -> Option<&StackAnalysis> {
@@ -28,6 +26,7 @@ pub(super) fn stack_grid(run: &RunAnalysis) -> Option<Grid> {
     let known = stack.layers.iter().find_map(|layer| layer.rates.as_ref())?;
     let mut headers = vec!["Device"];
     headers.extend(device_columns(known).into_iter().map(|(column, _)| column).filter(shown));
+    let figures = headers.len() - 1;
     let row = |layer: &LayerAnalysis| {
         let mut row = vec![format!("{}{}", "· ".repeat(layer.depth.min(8)), layer.name)];
         match &layer.rates {
@@ -35,7 +34,7 @@ pub(super) fn stack_grid(run: &RunAnalysis) -> Option<Grid> {
                 let columns = device_columns(rates).into_iter().filter(|(column, _)| shown(column));
                 row.extend(columns.map(|(_, figure)| figure));
             }
-            None => row.extend(std::iter::repeat_n(MISSING.to_owned(), COLUMNS_OF_NONE)),
+            None => row.extend(std::iter::repeat_n(MISSING.to_owned(), figures)),
         }
         row
     };

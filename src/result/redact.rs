@@ -60,7 +60,7 @@ impl Redaction {
 
     /// Finds the names of drives.
     #[must_use]
-    pub fn of_devices(devices: &[DeviceFacts]) -> Self {
+    pub fn of_devices<'a>(devices: impl IntoIterator<Item = &'a DeviceFacts>) -> Self {
         let mut redaction = Self::default();
         redaction.find_in_devices(devices);
         redaction
@@ -84,8 +84,10 @@ impl Redaction {
         let mut rest = text;
         let mut before = None;
         while let Some(next) = rest.chars().next() {
-            let name = self.names.iter().filter(|name| name.is_telling() && name.begins(before, rest));
-            let length = match name.max_by_key(|name| name.found.len()) {
+            // Within a word no name begins: most of a journal is long words, its histograms.
+            let names = if is_apart(before) { self.names.as_slice() } else { &[] };
+            let names = names.iter().filter(|name| name.is_telling() && name.begins(rest));
+            let length = match names.max_by_key(|name| name.found.len()) {
                 Some(name) => {
                     shown.push_str(&name.shown);
                     name.found.len()
@@ -164,7 +166,7 @@ impl Redaction {
         mounts.into_iter().flatten().for_each(|mount| self.add_mount(mount));
     }
 
-    fn find_in_devices(&mut self, devices: &[DeviceFacts]) {
+    fn find_in_devices<'a>(&mut self, devices: impl IntoIterator<Item = &'a DeviceFacts>) {
         for device in devices {
             device.serial.iter().for_each(|serial| self.add("serial", serial));
             if let Some(wwid) = &device.wwid {
@@ -185,18 +187,22 @@ impl Redaction {
 }
 
 impl Name {
-    /// Whether a text that is followed by `rest` goes on with this name as a word of its own.
-    fn begins(&self, before: Option<char>, rest: &str) -> bool {
-        let is_apart = |next: Option<char>| !next.is_some_and(char::is_alphanumeric);
+    /// Whether a text that begins anew goes on with this name as a word of its own.
+    fn begins(&self, rest: &str) -> bool {
         // Names of hosts are the same in capitals.
         let length = self.found.len();
         let is_it = rest.get(..length).is_some_and(|beginning| beginning.eq_ignore_ascii_case(&self.found));
-        is_it && is_apart(before) && is_apart(rest[length..].chars().next())
+        is_it && is_apart(rest[length..].chars().next())
     }
 
     fn is_telling(&self) -> bool {
         self.found.len() >= TELLING_DIGITS || self.found.chars().any(|c| !c.is_ascii_digit())
     }
+}
+
+/// Whether a word ends before this character, or begins behind it.
+fn is_apart(neighbour: Option<char>) -> bool {
+    !neighbour.is_some_and(char::is_alphanumeric)
 }
 
 /// The server that a filesystem comes from: of `server:/export`, `server:volume` and `//server/share`.
@@ -249,7 +255,7 @@ mod tests {
     #[test]
     fn a_world_wide_name_is_known_in_every_spelling() {
         let path = DeviceFacts { wwid: Some("naa.600a0980383".into()), ..DeviceFacts::default() };
-        let redaction = Redaction::of_devices(&[path]);
+        let redaction = Redaction::of_devices([&path]);
         let shown = redaction.text("naa.600a0980383 /dev/mapper/3600a0980383 wwn-0x600a0980383 600A0980383");
         assert_eq!(shown, "wwid-1 /dev/mapper/wwid-3 wwn-wwid-4 wwid-2");
     }

@@ -1,13 +1,8 @@
 //! Processor shares from two raw samples of a host.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use crate::protocol::sample::CpuCounters;
-
-/// Highest number that Linux gives a processor.
-const HIGHEST_CPU: u32 = 8191;
 
 /// Shares of all processors' time, 0–1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -52,22 +47,6 @@ pub fn cpu_shares(first: &CpuCounters, second: &CpuCounters) -> Option<CpuShares
     })
 }
 
-/// The processors of a list as the kernel writes it, such as `0-3,8`.
-#[must_use]
-pub fn cpus_in(list: &str) -> Option<BTreeSet<u32>> {
-    let mut cpus = BTreeSet::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // No machine has as many: a list from a file may say anything.
-        if first > last || last > HIGHEST_CPU {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus)
-}
-
 /// The mean over hosts, each of which counts the same; `None` without any.
 #[must_use]
 pub fn mean_of_hosts(hosts: &[CpuShares]) -> Option<CpuShares> {
@@ -102,15 +81,6 @@ mod tests {
         assert_eq!(
             shares,
             Some(CpuShares { user: 0.3, system: 0.13, softirq: 0.02, iowait: 0.1, idle: 0.4, steal: 0.05 })
-        );
-    }
-
-    #[test]
-    fn lists_of_processors() {
-        assert_eq!(cpus_in("0-3,8"), Some(BTreeSet::from([0, 1, 2, 3, 8])));
-        assert_eq!(
-            (cpus_in(""), cpus_in("3-1"), cpus_in("0-4294967295"), cpus_in("x")),
-            (None, None, None, None)
         );
     }
 

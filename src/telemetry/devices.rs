@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use super::mounts::MountTable;
 use crate::protocol::facts::{DeviceFacts, DeviceKind};
-use attributes::{Attributes, text_in};
+use attributes::Attributes;
+pub(super) use attributes::text_in;
 use below::{disk_of, folders_below};
 
 /// The block devices of a host.
@@ -30,6 +31,12 @@ impl BlockDevices {
     #[must_use]
     pub fn new(sysfs: &Path, mounts: MountTable) -> Self {
         Self { sysfs: sysfs.to_path_buf(), mounts }
+    }
+
+    /// Those of this host, as this process sees its mounts.
+    #[must_use]
+    pub fn of_this_host() -> Self {
+        Self::new(Path::new("/sys"), MountTable::of_this_process())
     }
 
     /// The mounts that it was made with.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::DiskStat;
 
+use crate::protocol::clock::monotonic_ns;
 use crate::protocol::sample::{DiskCounters, FlushCounters, OperationCounters};
 
 /// One line, `None` when it is not at least the 14 fields that every kernel since 2.6.25 writes.
@@ -134,13 +135,15 @@ impl DiskReader {
         &self.numbers
     }
 
-    /// Takes the counters from the kernel, and nothing else: what is around it can be timed.
+    /// Takes the counters from the kernel. Returns the middle of the time that it took, ns of CLOCK_MONOTONIC.
     ///
     /// # Errors
     /// When the file is missing or cannot be read.
-    pub fn take(&mut self) -> io::Result<()> {
+    pub fn take(&mut self) -> io::Result<i64> {
         self.text.clear();
-        File::open(&self.path)?.read_to_end(&mut self.text).map(drop)
+        let before_ns = monotonic_ns();
+        File::open(&self.path)?.read_to_end(&mut self.text)?;
+        Ok(before_ns + (monotonic_ns() - before_ns) / 2)
     }
 
     /// Every device of what was taken last.

@@ -1,9 +1,9 @@
 //! Frequencies of processors, as cpufreq tells them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::kernel_file::KernelFile;
+use super::platform::numbered;
 
 /// Reading one makes the kernel ask that processor, so that not all of a large host are asked.
 const MOST: usize = 8;
@@ -18,19 +18,14 @@ impl Frequencies {
     /// Of the processors below `/sys` or what stands for it; none where the kernel does not tell.
     #[must_use]
     pub fn of(sysfs: &Path) -> Self {
-        let mut files: Vec<(u32, PathBuf)> = fs::read_dir(sysfs.join("devices/system/cpu"))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| {
-                Some((entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok()?, entry.path()))
-            })
-            .map(|(number, folder)| (number, folder.join("cpufreq/scaling_cur_freq")))
-            .filter(|(_, file)| file.exists())
+        let cpus = numbered(&sysfs.join("devices/system/cpu"), "cpu");
+        let files: Vec<PathBuf> = cpus
+            .iter()
+            .map(|cpu| cpu.join("cpufreq/scaling_cur_freq"))
+            .filter(|file| file.exists())
             .collect();
-        files.sort();
         let step = files.len().div_ceil(MOST).max(1);
-        Self(files.iter().step_by(step).map(|(_, file)| KernelFile::open(file)).collect())
+        Self(files.iter().step_by(step).map(|file| KernelFile::open(file)).collect())
     }
 
     /// The frequencies now, kHz.
@@ -45,6 +40,8 @@ impl Frequencies {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -18,7 +18,6 @@ use drives::Drive;
 use nix::unistd::geteuid;
 
 use super::devices::BlockDevices;
-use super::mounts::MountTable;
 use crate::protocol::clock::monotonic_ns;
 use crate::protocol::sample::{DriveHealth, HealthSample, SilentDrive};
 
@@ -30,9 +29,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 pub fn read(target: &Path, limit: Duration) -> HealthSample {
     let deadline = Instant::now() + limit;
     let sysfs = Path::new("/sys");
-    let mounts = MountTable::of_this_process();
-    let headline = mounts.device_of(target);
-    let devices = BlockDevices::new(sysfs, mounts);
+    let devices = BlockDevices::of_this_host();
+    let headline = devices.mounts().device_of(target);
     let drives = headline.map(|number| drives::below(&devices, &number, sysfs)).unwrap_or_default();
     let tools = Tools::find(&drives);
     let answers: Vec<_> = thread::scope(|scope| {

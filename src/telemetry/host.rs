@@ -8,7 +8,6 @@ use nix::unistd::geteuid;
 use super::devices::BlockDevices;
 use super::limits::limits;
 use super::memory::parse_meminfo;
-use super::mounts::MountTable;
 use super::platform::platform;
 use crate::protocol::facts::{
     DatasetState, HostFacts, LimitFacts, MountFacts, ObserverFacts, PlatformFacts, ServerFacts, TargetFacts,
@@ -95,17 +94,14 @@ pub fn machine() -> Machine {
 /// Facts about a host that only samples the device that `path` is or is on; `None` when there is none.
 #[must_use]
 pub fn observer_facts(path: &Path) -> Option<ObserverFacts> {
-    let mounts = MountTable::of_this_process();
-    let number = mounts.device_of(path)?;
-    Some(ObserverFacts {
+    let devices = BlockDevices::of_this_host();
+    let devices = devices.facts_of_stack(&devices.mounts().device_of(path)?);
+    (!devices.is_empty()).then(|| ObserverFacts {
         hostname: kernel("hostname"),
         kernel: kernel_and_release(),
         cpus: count_cpus(&text_of(Path::new("/proc/stat"))),
         memory_bytes: parse_meminfo(&text_of(Path::new("/proc/meminfo")), "MemTotal").unwrap_or(0),
-        devices: {
-            let devices = BlockDevices::new(Path::new("/sys"), mounts).facts_of_stack(&number);
-            (!devices.is_empty()).then_some(devices)?
-        },
+        devices,
     })
 }
 

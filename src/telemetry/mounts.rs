@@ -182,7 +182,9 @@ impl MountTable {
 /// Finds `major:minor` of a block device's special file.
 type BlockNumber = dyn Fn(&Path) -> Option<String>;
 
-fn block_number(path: &Path) -> Option<String> {
+/// `major:minor` of the block device that a path is.
+#[must_use]
+pub fn block_number(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let device = metadata.rdev();
     metadata.file_type().is_block_device().then(|| format!("{}:{}", major(device), minor(device)))

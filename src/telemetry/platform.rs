@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::devices::active_of;
+use super::devices::{active_of, text_in};
 use super::memory::parse_meminfo;
 use crate::protocol::facts::PlatformFacts;
 
 /// What `/sys` and `/proc`, or what stands for them, tell.
 #[must_use]
 pub fn platform(sysfs: &Path, proc_root: &Path) -> PlatformFacts {
-    let text = |path: &str| line(&sysfs.join(path));
-    let cpus = folders(&sysfs.join("devices/system/cpu"), "cpu");
-    let of_each =
-        |file: &str| cpus.iter().filter_map(|cpu| line(&cpu.join(file))).collect::<BTreeSet<String>>();
+    let text = |entry: &str| text_in(sysfs, entry);
+    let cpus = numbered(&sysfs.join("devices/system/cpu"), "cpu");
+    let of_each = |file: &str| cpus.iter().filter_map(|cpu| text_in(cpu, file)).collect::<BTreeSet<String>>();
     let governors: Vec<String> = of_each("cpufreq/scaling_governor").into_iter().collect();
     let meminfo = fs::read_to_string(proc_root.join("meminfo")).unwrap_or_default();
-    let nodes = folders(&sysfs.join("devices/system/node"), "node");
+    let nodes = numbered(&sysfs.join("devices/system/node"), "node");
     PlatformFacts {
         vendor: text("class/dmi/id/sys_vendor"),
         product: text("class/dmi/id/product_name"),
@@ -28,26 +27,20 @@ pub fn platform(sysfs: &Path, proc_root: &Path) -> PlatformFacts {
         highest_khz: of_each("cpufreq/cpuinfo_max_freq").iter().filter_map(|khz| khz.parse().ok()).max(),
         transparent_hugepages: text("kernel/mm/transparent_hugepage/enabled").map(|modes| active_of(&modes)),
         swap_bytes: parse_meminfo(&meminfo, "SwapTotal").unwrap_or(0),
-        numa_nodes: nodes.iter().filter_map(|node| line(&node.join("cpulist"))).collect(),
+        numa_nodes: nodes.iter().filter_map(|node| text_in(node, "cpulist")).collect(),
     }
 }
 
 /// Folders with this name and a number after it, by number.
-fn folders(parent: &Path, name: &str) -> Vec<std::path::PathBuf> {
+pub(super) fn numbered(parent: &Path, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let mut found: Vec<(u32, std::path::PathBuf)> = entries
+    let mut found: Vec<(u32, PathBuf)> = entries
         .filter_map(|entry| {
             Some((entry.file_name().to_str()?.strip_prefix(name)?.parse().ok()?, entry.path()))
         })
         .collect();
     found.sort();
     found.into_iter().map(|(_, path)| path).collect()
-}
-
-fn line(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]

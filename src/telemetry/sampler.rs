@@ -11,7 +11,6 @@ use super::host::{parse_cpu, parse_pressure};
 use super::kernel_file::KernelFile;
 use super::limits::{parse_throttled, throttling_file};
 use super::memory::parse_memory_sample;
-use super::mounts::MountTable;
 use super::network::{LOOPBACK, parse_interface};
 use super::process::{io_of, own_processes};
 use crate::protocol::clock::monotonic_ns;
@@ -63,10 +62,8 @@ impl HostSampler {
     /// For the device that `target` is, or that it (or its nearest ancestor that exists) is on.
     #[must_use]
     pub fn new(target: &Path, watched: Watched) -> Self {
-        let mounts = MountTable::of_this_process();
-        let headline = mounts.device_of(target);
-        let devices = BlockDevices::new(Path::new("/sys"), mounts);
-        let numbers = headline.map_or_else(Vec::new, |n| devices.stack(&n));
+        let devices = BlockDevices::of_this_host();
+        let numbers = devices.mounts().device_of(target).map_or_else(Vec::new, |n| devices.stack(&n));
         Self::of_devices(Path::new("/proc"), Path::new("/sys"), numbers, watched)
     }
 
@@ -114,10 +111,8 @@ impl HostSampler {
 
     /// Reads the counters. The time is the middle of reading the disks'.
     pub fn sample(&mut self) -> HostSample {
-        let before = monotonic_ns();
         // Without the file there are no disks, which is what the empty reading says.
-        let _ = self.disks.take();
-        let after = monotonic_ns();
+        let at_ns = self.disks.take().unwrap_or_else(|_| monotonic_ns());
         // Next to the disks: what processes did is compared with what devices did.
         let io = self.processes_io();
         let reading = self.disks.reading();
@@ -126,7 +121,7 @@ impl HostSampler {
         let files = &mut self.files;
         let [cpu, io_pressure, memory] = files.pressure.each_ref().map(stalls);
         HostSample {
-            at_ns: before + (after - before) / 2,
+            at_ns,
             disks: reading.disks,
             cpu: start_of(&files.stat, parse_cpu).unwrap_or_default(),
             pressure: Pressure { cpu, io: io_pressure, memory },

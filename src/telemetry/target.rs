@@ -10,7 +10,7 @@ use nix::sys::statvfs::{FsFlags, Statvfs, statvfs};
 use nix::unistd::{AccessFlags, eaccess, geteuid};
 
 use super::devices::BlockDevices;
-use super::mounts::{MountTable, ResolvedPath, resolve};
+use super::mounts::{ResolvedPath, resolve};
 use crate::protocol::facts::{MountFacts, TargetFacts, TargetState};
 
 /// Looks at a directory without creating anything.
@@ -78,11 +78,13 @@ fn judge(read_only: bool, access: nix::Result<()>) -> TargetState {
 /// The mount that an existing path without links is on, and its devices.
 #[must_use]
 pub fn mount_of(existing: &Path) -> Option<MountFacts> {
-    let mounts = MountTable::of_this_process();
-    let mount = mounts.mount_of(existing)?.clone();
-    let number = mounts.device_number(&mount);
-    let devices = BlockDevices::new(Path::new("/sys"), mounts);
-    let stack = number.map(|number| devices.facts_of_stack(&number)).unwrap_or_default();
+    let devices = BlockDevices::of_this_host();
+    let mount = devices.mounts().mount_of(existing)?.clone();
+    let stack = devices
+        .mounts()
+        .device_number(&mount)
+        .map(|number| devices.facts_of_stack(&number))
+        .unwrap_or_default();
     Some(MountFacts {
         mount_point: mount.mount_point.to_string_lossy().into_owned(),
         options: mount.options(),

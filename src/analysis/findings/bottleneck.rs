@@ -3,8 +3,8 @@
 use super::other_io::is_shared;
 use super::{Checked, Evidence, unknown};
 use crate::analysis::{Finding, LayerAnalysis};
+use crate::protocol::cpus::cpus_in;
 use crate::protocol::facts::IoLimit;
-use crate::stats::cpu::cpus_in;
 use crate::stats::device::DeviceRates;
 
 /// Share of the mean latency that device waits must explain.

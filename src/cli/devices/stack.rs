@@ -81,11 +81,11 @@ impl Stack {
 
     /// Takes serial numbers and world-wide names out.
     pub fn redact(&mut self) -> Result<(), Failure> {
-        let facts: Vec<DeviceFacts> = self.devices.iter().map(|layer| layer.device.clone()).collect();
-        let redaction = Redaction::of_devices(&facts);
+        let redaction = Redaction::of_devices(self.devices.iter().map(|layer| &layer.device));
         let failed = |error| Failure::new(exit::USAGE, error);
-        let facts = redaction.apply(&facts).map_err(failed)?;
-        self.devices.iter_mut().zip(facts).for_each(|(layer, facts)| layer.device = facts);
+        for layer in &mut self.devices {
+            layer.device = redaction.apply(&layer.device).map_err(failed)?;
+        }
         self.mount = redaction.apply(&self.mount).map_err(failed)?;
         Ok(())
     }

@@ -1,9 +1,7 @@
 //! All block devices of a host: disks, and above each what stands on it.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 
-use nix::sys::stat::{major, minor};
 use serde::Serialize;
 
 use super::columns::{align, what};
@@ -12,6 +10,7 @@ use crate::protocol::facts::DeviceFacts;
 use crate::report::number;
 use crate::result::redact::Redaction;
 use crate::telemetry::devices::BlockDevices;
+use crate::telemetry::mounts::block_number;
 use crate::telemetry::swaps::parse_swaps;
 
 /// A device and where it is used.
@@ -55,10 +54,10 @@ impl Tree {
 
     /// Takes serial numbers and world-wide names out.
     pub fn redact(&mut self) -> Result<(), Failure> {
-        let mut facts: Vec<DeviceFacts> = self.devices.iter().map(|node| node.device.clone()).collect();
-        facts =
-            Redaction::of_devices(&facts).apply(&facts).map_err(|error| Failure::new(exit::USAGE, error))?;
-        self.devices.iter_mut().zip(facts).for_each(|(node, facts)| node.device = facts);
+        let redaction = Redaction::of_devices(self.devices.iter().map(|node| &node.device));
+        for node in &mut self.devices {
+            node.device = redaction.apply(&node.device).map_err(|error| Failure::new(exit::USAGE, error))?;
+        }
         Ok(())
     }
 
@@ -117,9 +116,5 @@ fn mounted_at(devices: &BlockDevices, number: &str) -> Vec<String> {
 /// Numbers of devices that are swap spaces, with the bytes in use.
 fn swaps() -> Vec<(String, u64)> {
     let swaps = parse_swaps(&fs::read("/proc/swaps").unwrap_or_default());
-    let number = |device: u64| format!("{}:{}", major(device), minor(device));
-    swaps
-        .iter()
-        .filter_map(|swap| Some((number(fs::metadata(&swap.path).ok()?.rdev()), swap.used_bytes)))
-        .collect()
+    swaps.iter().filter_map(|swap| Some((block_number(&swap.path)?, swap.used_bytes))).collect()
 }

@@ -14,7 +14,6 @@ use crate::protocol::facts::DeviceKind;
 use crate::protocol::sample::{DiskCounters, FlushCounters, OperationCounters};
 use crate::telemetry::devices::BlockDevices;
 use crate::telemetry::diskstats::{DiskReader, DiskReading};
-use crate::telemetry::mounts::MountTable;
 
 /// An interval this close to whole hundredths of a second is taken for these, which is all that iostat knows of time.
 const CLOSE: f64 = 0.001;
@@ -48,12 +47,11 @@ pub fn watch(words: &Words, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The devices and the middle of the time that reading them took.
+/// The devices, and when they were read.
 fn sample(reader: &mut DiskReader) -> Result<(i64, DiskReading), Failure> {
-    let before = monotonic_ns();
-    reader.take().map_err(|error| Failure::new(exit::USAGE, format!("/proc/diskstats: {error}")))?;
-    let after = monotonic_ns();
-    Ok((before + (after - before) / 2, reader.all()))
+    let failed = |error: std::io::Error| Failure::new(exit::USAGE, format!("/proc/diskstats: {error}"));
+    let at_ns = reader.take().map_err(failed)?;
+    Ok((at_ns, reader.all()))
 }
 
 fn reported(elapsed_ns: i64, before: &[DiskCounters], after: &[DiskCounters], choice: &mut Choice) -> Report {
@@ -102,7 +100,7 @@ struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     fn new(words: &'a Words) -> Self {
-        let devices = BlockDevices::new(Path::new("/sys"), MountTable::of_this_process());
+        let devices = BlockDevices::of_this_host();
         Self { words, devices, known: Vec::new() }
     }
 

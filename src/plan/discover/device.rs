@@ -2,7 +2,7 @@
 
 use super::Discovery;
 use super::text::gib;
-use crate::protocol::facts::{DeviceFacts, PcieLink};
+use crate::protocol::facts::DeviceFacts;
 
 /// Facts of the device under test in reading order: of a single disk each on its own line, of several a line a disk.
 pub(super) fn device_facts(found: &Discovery) -> Vec<(String, String)> {
@@ -54,7 +54,7 @@ fn disk_facts(disk: &DeviceFacts) -> Vec<(String, String)> {
         ("Capacity", disk.size_bytes.map(capacity)),
         ("Type", disk.rotational.map(|spins| if spins { "rotational" } else { "not rotational" }.to_owned())),
         ("Interface", disk.transport.clone()),
-        ("PCIe link", disk.pcie.as_ref().map(link)),
+        ("PCIe link", disk.pcie.as_ref().map(|link| link.in_words("the device's"))),
         ("NUMA node", number(disk.numa_node, "")),
         ("Logical block", number(disk.logical_block_bytes, " B")),
         ("Physical block", number(disk.physical_block_bytes, " B")),
@@ -75,7 +75,7 @@ fn in_a_line(disk: &DeviceFacts) -> String {
         disk.firmware.as_ref().map(|firmware| format!("firmware {firmware}")),
         disk.size_bytes.map(capacity),
         disk.transport.clone(),
-        disk.pcie.as_ref().map(link),
+        disk.pcie.as_ref().map(|link| link.in_words("the device's")),
         disk.write_cache.as_ref().map(|cache| format!("write cache {cache}")),
         unreadable(disk).map(|fields| format!("not readable: {fields}")),
     ];
@@ -87,14 +87,6 @@ fn capacity(bytes: u64) -> String {
     match bytes {
         0..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.1} GB ({})", bytes as f64 / 1e9, gib(bytes)),
-    }
-}
-
-fn link(link: &PcieLink) -> String {
-    let runs = format!("x{} at {}", link.width, link.speed);
-    match link.is_below_maximum() {
-        true => format!("{runs}, BELOW the device's x{} at {}", link.max_width, link.max_speed),
-        false => runs,
     }
 }
 

@@ -1,8 +1,9 @@
 //! What control groups and processor sets leave of a host.
 
 use super::{PATH, Plan, Preflight, pool_exceeds, pool_field};
+use crate::protocol::cpus::cpus_in;
 use crate::protocol::facts::{HostFacts, IoLimit};
-use crate::spec::{ByteSize, CpuSetSpec};
+use crate::spec::ByteSize;
 
 /// Processors that a profile names and processes may not use, memory that is not there for the pool, and I/O limits on
 /// the devices under test. Whether the pool fits.
@@ -19,8 +20,7 @@ pub(super) fn check_limits(plan: &Plan, facts: &HostFacts, found: &mut Preflight
 
 fn check_cpus(plan: &Plan, facts: &HostFacts, found: &mut Preflight) {
     // Without a list the kernel has the last word, before anything is loaded.
-    let Ok(allowed) = facts.limits.cpus.parse::<CpuSetSpec>() else { return };
-    let allowed = allowed.numbers();
+    let Some(allowed) = cpus_in(&facts.limits.cpus) else { return };
     for (field, wanted) in [("cpus.server", &plan.server.cpus), ("cpus.load", &plan.load.cpus)] {
         let missing: Vec<String> =
             wanted.iter().filter(|cpu| !allowed.contains(cpu)).map(|cpu| cpu.to_string()).collect();

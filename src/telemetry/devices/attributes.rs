@@ -64,6 +64,6 @@ impl Attributes {
 }
 
 /// One entry's text, where nobody asks why there is none.
-pub(super) fn text_in(folder: &Path, entry: &str) -> Option<String> {
+pub fn text_in(folder: &Path, entry: &str) -> Option<String> {
     Attributes::of(folder).text(entry)
 }

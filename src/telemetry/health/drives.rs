@@ -1,13 +1,11 @@
 //! The drives below a directory: which there are, and which are worth asking.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-use nix::sys::stat::{major, minor};
 
 use crate::protocol::facts::{DeviceFacts, DeviceKind};
 use crate::telemetry::devices::BlockDevices;
+use crate::telemetry::mounts::block_number;
 
 /// What hypervisors and clouds call their disks, in small letters.
 const VIRTUAL_MODELS: [&str; 7] =
@@ -46,9 +44,8 @@ impl Drive {
     /// With what is there instead.
     pub fn special_file(&self) -> Result<PathBuf, String> {
         let path = Path::new("/dev").join(&self.name);
-        let found = fs::metadata(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let number = format!("{}:{}", major(found.rdev()), minor(found.rdev()));
-        match found.file_type().is_block_device() && number == self.number {
+        fs::metadata(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        match block_number(&path).as_ref() == Some(&self.number) {
             true => Ok(path),
             false => Err(format!("{} is not the block device {}", path.display(), self.number)),
         }

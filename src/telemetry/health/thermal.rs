@@ -1,17 +1,18 @@
 //! How often the kernel saw processors slowed down by heat.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+
+use crate::telemetry::devices::text_in;
+use crate::telemetry::platform::numbered;
 
 /// Times since boot, of each logical processor and once of each package; `None` where nothing is counted.
 pub fn throttles(sysfs: &Path) -> Option<u64> {
     let mut of_cores: Option<u64> = None;
     // Each processor has a count of its package's: they differ by what it missed.
     let mut of_packages: BTreeMap<u64, u64> = BTreeMap::new();
-    for entry in fs::read_dir(sysfs.join("devices/system/cpu")).ok()?.flatten() {
-        let number =
-            |file: &str| fs::read_to_string(entry.path().join(file)).ok()?.trim().parse::<u64>().ok();
+    for cpu in numbered(&sysfs.join("devices/system/cpu"), "cpu") {
+        let number = |entry: &str| text_in(&cpu, entry)?.parse::<u64>().ok();
         let count = |what: &str| number(&format!("thermal_throttle/{what}_throttle_count"));
         if let Some(core) = count("core") {
             of_cores = Some(of_cores.unwrap_or(0).saturating_add(core));
@@ -27,6 +28,8 @@ pub fn throttles(sysfs: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
